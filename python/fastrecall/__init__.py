@@ -1,0 +1,58 @@
+"""fastrecall: measure, and then serve, how well a project's past is recalled.
+
+Given a symptom (the title of an issue), does the memory bring back the change that fixed it?
+Names load on first use, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fastrecall.corpus import load_corpus
+    from fastrecall.embed import embed
+    from fastrecall.graph import Graph
+    from fastrecall.measure.intervals import wilson
+    from fastrecall.search.exact import ExactIndex
+    from fastrecall.search.fuse import rrf
+    from fastrecall.study import Record, evaluate
+
+_HOMES = {
+    "ExactIndex": "fastrecall.search.exact",
+    "Graph": "fastrecall.graph",
+    "Record": "fastrecall.study",
+    "embed": "fastrecall.embed",
+    "evaluate": "fastrecall.study",
+    "load_corpus": "fastrecall.corpus",
+    "rrf": "fastrecall.search.fuse",
+    "wilson": "fastrecall.measure.intervals",
+}
+
+__all__ = [
+    "ExactIndex",
+    "Graph",
+    "Record",
+    "embed",
+    "evaluate",
+    "load_corpus",
+    "rrf",
+    "wilson",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from fastrecall import _core
+
+        return _core.__version__
+    if name not in _HOMES:
+        raise AttributeError(f"module 'fastrecall' has no attribute {name!r}")
+    home = importlib.import_module(_HOMES[name])
+    # A submodule may carry the same name (embed); the function is what callers want.
+    value = globals()[name] = getattr(home, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,72 @@
+"""The C++ engine. Everything here takes and returns numpy arrays; see `fastrecall.search` and
+`fastrecall.graph` for the documented faces."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+_I32 = npt.NDArray[np.int32]
+_I64 = npt.NDArray[np.int64]
+_F32 = npt.NDArray[np.float32]
+_U8 = npt.NDArray[np.uint8]
+
+__version__: str
+
+def isa() -> str: ...
+def available_isas() -> list[str]: ...
+def compiled_isas() -> list[str]: ...
+def build_info() -> dict[str, str]: ...
+
+class ExactIndex:
+    def __init__(self, vectors: npt.ArrayLike, *, storage: str = ..., threads: int = ...) -> None: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def dim(self) -> int: ...
+    @property
+    def storage(self) -> str: ...
+    @property
+    def nbytes(self) -> int: ...
+    def search(
+        self,
+        queries: npt.ArrayLike,
+        k: int,
+        *,
+        exclude_offsets: _I64 | None = ...,
+        exclude_ids: _I32 | None = ...,
+        mask: npt.NDArray[np.bool_] | None = ...,
+        threads: int = ...,
+    ) -> tuple[_I32, _F32]: ...
+    def knn_graph(self, k: int, *, threads: int = ...) -> tuple[_I32, _F32]: ...
+
+class Graph:
+    def __init__(
+        self,
+        sources: npt.ArrayLike,
+        targets: npt.ArrayLike,
+        *,
+        types: npt.ArrayLike | None = ...,
+        weights: npt.ArrayLike | None = ...,
+        nodes: int = ...,
+    ) -> None: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def edges(self) -> int: ...
+    def walk(
+        self,
+        seeds: npt.ArrayLike,
+        *,
+        depth: int,
+        budget: int,
+        order: str = ...,
+        types: int = ...,
+        undirected: bool = ...,
+        exclude_offsets: _I64 | None = ...,
+        exclude_ids: _I32 | None = ...,
+        exclude_edges_of: _I32 | None = ...,
+        threads: int = ...,
+    ) -> tuple[_I32, _I32, _I32]: ...
+    def bfs(self, source: int, *, types: int = ..., undirected: bool = ..., threads: int = ...) -> _I32: ...
+    def neighbours(self, node: int, *, types: int = ..., undirected: bool = ...) -> tuple[_I32, _U8, _F32]: ...

@@ -1,0 +1,80 @@
+"""Files that are either whole or not there: write beside, fsync, rename."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from fastrecall.errors import CacheError
+
+
+@contextlib.contextmanager
+def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Iterator[IO[str]]:
+    r"""Open a file that appears under *path* only when the block ends without an error.
+
+    Text is UTF-8 with ``\n``; with ``binary`` the handle takes bytes. Missing parent folders are
+    made. An error inside the block leaves the old file, or none.
+
+    Raises:
+        CacheError: the folder cannot be made or written.
+
+    >>> import tempfile, pathlib
+    >>> target = pathlib.Path(tempfile.mkdtemp()) / "note.txt"
+    >>> with atomic_write(target) as file:
+    ...     _ = file.write("whole")
+    >>> target.read_text()
+    'whole'
+    """
+    path = Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    try:
+        handle = (
+            os.fdopen(descriptor, "wb")
+            if binary
+            else os.fdopen(descriptor, "w", encoding="utf-8", newline="\n")
+        )
+        with handle as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes private files; give the permissions a plain open() would have given.
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(beside, 0o666 & ~umask)  # noqa: PTH101
+        os.replace(beside, path)  # noqa: PTH105
+        _sync_folder(path.parent)
+    except OSError as error:
+        _remove(beside)
+        raise _cannot_write(path, error) from error
+    except BaseException:
+        _remove(beside)
+        raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself durable; not every platform can open a folder."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _remove(beside: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(beside)  # noqa: PTH108
+
+
+def _cannot_write(path: Path, error: OSError) -> CacheError:
+    return CacheError(
+        f"cannot write {path}: {error.strerror or error}; choose a folder that can be written"
+    )

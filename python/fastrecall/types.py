@@ -1,0 +1,201 @@
+"""The words that the rooms share: tickets, corpora, links, gold pairs, rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Ids: TypeAlias = npt.NDArray[np.int32]
+"""Node ids; -1 fills the places past the end of a ranking."""
+
+Scores: TypeAlias = npt.NDArray[np.float32]
+"""Scores that go with `Ids`; nan past the end."""
+
+Vectors: TypeAlias = npt.NDArray[np.float32]
+"""Embeddings, one row a text, C-contiguous."""
+
+Kind: TypeAlias = Literal["issue", "pr"]
+
+LinkSource: TypeAlias = Literal["published", "github", "linked", "title", "mentions"]
+
+LINK_SOURCES: tuple[LinkSource, ...] = ("published", "github", "linked", "title", "mentions")
+"""Where a closing link can come from; the position is the bit in `Links.sources`."""
+
+EDGE_TYPES: tuple[str, ...] = (
+    "closes",
+    "similar",
+    "duplicate",
+    "mentions",
+    "reverts",
+    "follows",
+)
+"""Edge types of the graph; the position is the type number that `Graph` stores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """One issue or pull request, as it was read: nothing cut, null texts are ``""``.
+
+    Times are seconds since 1970 in UTC. ``author`` is spelled without ``app/`` and ``[bot]``, and
+    ``""`` when unknown. ``closes`` holds (repository, number) of the issues that the data itself
+    says the PR closes, ``None`` when the data does not speak of it.
+    """
+
+    repo: str
+    kind: Kind
+    number: int
+    title: str
+    body: str
+    created_at: int
+    author: str = ""
+    is_bot: bool = False
+    state: str = ""
+    state_reason: str = ""
+    closed_at: int | None = None
+    merged_at: int | None = None
+    labels: tuple[str, ...] = ()
+    closes: tuple[tuple[str, int], ...] | None = None
+    comments: tuple[str, ...] = ()
+    base: str = ""
+    url: str = ""
+
+    @property
+    def ref(self) -> str:
+        """How people write it: ``owner/name#12``, or ``#12`` in a corpus without repositories.
+
+        >>> Ticket("", "pr", 7, "title", "", 0).ref
+        '#7'
+        """
+        return f"{self.repo}#{self.number}"
+
+
+@dataclass(frozen=True)
+class WindowCut:
+    """What the window kept and dropped (DESIGN §4 "Window").
+
+    ``dropped_authors`` counts PRs by author filter; ``beyond_prs`` and ``beyond_issues`` count
+    what lay past the newest ``window_prs`` and ``window_issues``.
+    """
+
+    read_issues: int
+    read_prs: int
+    kept_issues: int
+    kept_prs: int
+    dropped_authors: int = 0
+    beyond_issues: int = 0
+    beyond_prs: int = 0
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The tickets of one or more repositories, in node order: the index is the node id.
+
+    Node order is (repository, issue before PR, number). ``fingerprint`` is the sha256 of what the
+    tickets say. ``titles_only`` is true when the nodes were made from a gold file alone.
+    """
+
+    name: str
+    tickets: tuple[Ticket, ...]
+    cut: WindowCut
+    fingerprint: str
+    titles_only: bool = False
+    generated: bool = False
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.tickets)
+
+    @cached_property
+    def is_pr(self) -> npt.NDArray[np.bool_]:
+        """Whether each node is a pull request."""
+        return np.array([ticket.kind == "pr" for ticket in self.tickets], dtype=np.bool_)
+
+    @cached_property
+    def created_at(self) -> npt.NDArray[np.int64]:
+        """When each node's ticket was created, seconds since 1970 UTC."""
+        return np.array([ticket.created_at for ticket in self.tickets], dtype=np.int64)
+
+    @cached_property
+    def repos(self) -> tuple[str, ...]:
+        """The repositories, sorted."""
+        return tuple(sorted({ticket.repo for ticket in self.tickets}))
+
+    @cached_property
+    def _nodes(self) -> dict[tuple[str, Kind, int], int]:
+        return {(t.repo, t.kind, t.number): node for node, t in enumerate(self.tickets)}
+
+    def node(self, repo: str, kind: Kind, number: int) -> int | None:
+        """The node id of a ticket, or ``None`` when it is not in the corpus."""
+        return self._nodes.get((repo, kind, number))
+
+
+@dataclass(frozen=True)
+class Links:
+    """Closing links issue → PR, one row a pair, sorted by (issue node, PR node).
+
+    ``sources`` has bit ``i`` set when ``LINK_SOURCES[i]`` found the pair.
+    """
+
+    issues: Ids
+    prs: Ids
+    sources: npt.NDArray[np.uint8]
+    notes: Mapping[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.issues)
+
+    def of(self, *names: LinkSource) -> Links:
+        """The links that at least one of the named sources found."""
+        wanted = sum(1 << LINK_SOURCES.index(name) for name in names)
+        keep = (self.sources & wanted) != 0
+        return Links(self.issues[keep], self.prs[keep], self.sources[keep], self.notes)
+
+
+@dataclass(frozen=True, slots=True)
+class GoldPair:
+    """A question with its answer: the issue that asks and the PR that fixed it.
+
+    ``issue_node`` and ``pr_node`` are -1 when the ticket is not in the corpus.
+    """
+
+    repo: str
+    issue: int
+    pr: int
+    query: str
+    pr_title: str
+    issue_node: int
+    pr_node: int
+    grade: int = 1
+
+
+@dataclass(frozen=True)
+class Gold:
+    """All gold pairs, sorted by (repository, issue, PR); ``origin`` says who made them."""
+
+    pairs: tuple[GoldPair, ...]
+    origin: str
+    fingerprint: str
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+
+@dataclass(frozen=True)
+class Rankings:
+    """What one arm returned for a batch of queries: ids and scores ``[queries, width]``.
+
+    ``origins`` tells where each node came from: for a walk, the rank (from 1) of the seed that led
+    to it; 0 where a node was found directly.
+    """
+
+    ids: Ids
+    scores: Scores | None = None
+    origins: npt.NDArray[np.int32] | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
