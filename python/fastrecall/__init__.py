@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fastrecall.corpus import load_corpus
-    from fastrecall.embed import embed
+    from fastrecall.embedding import embed
     from fastrecall.graph import Graph
     from fastrecall.measure.intervals import wilson
     from fastrecall.search.exact import ExactIndex
@@ -22,7 +22,7 @@ _HOMES = {
     "ExactIndex": "fastrecall.search.exact",
     "Graph": "fastrecall.graph",
     "Record": "fastrecall.study",
-    "embed": "fastrecall.embed",
+    "embed": "fastrecall.embedding",
     "evaluate": "fastrecall.study",
     "load_corpus": "fastrecall.corpus",
     "rrf": "fastrecall.search.fuse",
@@ -49,7 +49,6 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'fastrecall' has no attribute {name!r}")
     home = importlib.import_module(_HOMES[name])
-    # A submodule may carry the same name (embed); the function is what callers want.
     value = globals()[name] = getattr(home, name)
     return value
 
