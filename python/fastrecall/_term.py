@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 
@@ -45,3 +46,11 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
     with bar:
         task = bar.add_task(label, total=total)
         yield lambda steps: bar.advance(task, steps)
+
+
+def output_width() -> tuple[int, bool]:
+    """Columns of stdout, and whether it takes colour; 100 and no when it is not a terminal."""
+    if not sys.stdout.isatty():
+        return 100, False
+    color = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return shutil.get_terminal_size().columns, color

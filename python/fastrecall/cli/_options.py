@@ -1,0 +1,123 @@
+"""Options that several commands share, and what they mean together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from fastrecall.errors import InputError
+from fastrecall.types import LINK_SOURCES, Corpus, Gold, LinkSource
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _stack(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """One decorator for several options, shown in the order given."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+corpus_options = _stack(
+    click.argument("corpus", required=False),
+    click.option("--prs", type=click.Path(), help="PRs as `gh pr list --json` writes them."),
+    click.option("--issues", type=click.Path(), help="Issues as `gh issue list --json` writes them."),
+    click.option(
+        "--gold",
+        "gold_file",
+        type=click.Path(),
+        help="CSV issue,pr,query,pr_title; alone, the nodes are made from its titles.",
+    ),
+    click.option(
+        "--links",
+        default="published",
+        show_default=True,
+        metavar="A+B",
+        help=f"Sources of closing links: {', '.join(LINK_SOURCES)}.",
+    ),
+    click.option(
+        "--window-prs",
+        type=click.IntRange(min=0),
+        default=11_000,
+        show_default=True,
+        help="Keep the newest PRs, up to this many.",
+    ),
+    click.option(
+        "--window-issues",
+        type=click.IntRange(min=0),
+        default=8_000,
+        show_default=True,
+        help="Keep the newest issues, up to this many.",
+    ),
+    click.option(
+        "--author-filter",
+        metavar="REGEX",
+        help="Drop PRs by these authors; '' keeps all.  [default: ydbot and common automation]",
+    ),
+)
+
+model_options = _stack(
+    click.option(
+        "--model",
+        default="minilm",
+        show_default=True,
+        help="A name from `fastrecall models`, a folder, or a hub id.",
+    ),
+    click.option("--no-cache", is_flag=True, help="Neither read nor keep vectors on disk."),
+    click.option(
+        "--threads",
+        type=click.IntRange(min=1),
+        help="Threads to use; never changes a result.  [default: all usable cores]",
+    ),
+)
+
+
+def parse_links(text: str) -> tuple[LinkSource, ...]:
+    """The link sources of ``a+b``.
+
+    >>> parse_links("github+title")
+    ('github', 'title')
+    """
+    from fastrecall.study.settings import one_of
+
+    names = [one_of("link source", name.strip(), LINK_SOURCES) for name in text.split("+")]
+    return tuple(source for source in LINK_SOURCES if source in names)
+
+
+def read_corpus(
+    corpus: str | None,
+    *,
+    prs: str | None,
+    issues: str | None,
+    gold_file: str | None,
+    window_prs: int,
+    window_issues: int,
+    author_filter: str | None,
+) -> tuple[Corpus, Gold | None]:
+    """The corpus and the gold pairs that a command line names; the demo when it names nothing."""
+    from fastrecall import corpus as room
+
+    if corpus is not None and (prs or issues):
+        raise InputError("give either a corpus or --prs and --issues, not both")
+    if bool(prs) != bool(issues):
+        raise InputError("--prs and --issues go together: give both files")
+    rows = None if gold_file is None else room.read_gold(gold_file)
+    if rows is not None and corpus is None and prs is None:
+        made = room.corpus_from_gold(rows, name=Path(str(gold_file)).name)
+        return made, room.gold_from_rows(made, rows)
+    loaded = room.load_corpus(
+        corpus or (None if prs else "demo"),
+        prs=prs,
+        issues=issues,
+        window_prs=window_prs,
+        window_issues=window_issues,
+        author_filter=author_filter,
+    )
+    return loaded, None if rows is None else room.gold_from_rows(loaded, rows)

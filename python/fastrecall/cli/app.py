@@ -1,0 +1,118 @@
+"""The command ``fastrecall``: what it knows, and how failures are told."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from difflib import get_close_matches
+from typing import Any
+
+import click
+
+from fastrecall._term import note
+from fastrecall.errors import FastrecallError
+
+COMMANDS = {
+    "eval": ("fastrecall.cli.eval", "Measure how well a project's past is recalled."),
+    "gold": ("fastrecall.cli.gold", "Write the gold pairs (issue, PR) of a corpus as CSV."),
+    "models": ("fastrecall.cli.models", "List the embedding models, or fetch one."),
+    "info": ("fastrecall.cli.info", "Show versions, instruction sets, threads and folders."),
+}
+"""Each command's module, loaded only when it is called, and its line in the help."""
+
+INTERRUPTED = 130
+
+
+class LazyGroup(click.Group):
+    """Loads a command's module when it is called, so that ``--help`` is instant."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in the order of `COMMANDS`."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """The command *name*, or None."""
+        if name not in COMMANDS:
+            return None
+        module = importlib.import_module(COMMANDS[name][0])
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; an unknown one gets a suggestion."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f" Did you mean '{near[0]}'?" if near else ""
+            ctx.fail(f"No such command '{args[0]}'.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value:
+        import fastrecall
+
+        click.echo(f"fastrecall {fastrecall.__version__}")
+        ctx.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
+def app() -> None:
+    """Measure how well a project's past is recalled.
+
+    Given a symptom (the title of an issue), does the memory bring back the pull request that fixed
+    it? Start with `fastrecall eval`: it runs on a generated demo and needs no network.
+
+    Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 a gate failed, 2 bad
+    input.
+    """
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line and exit with its code; an expected failure is one sentence."""
+    sys.exit(_run(args))
+
+
+def _run(args: list[str] | None) -> int:
+    # Redirected output may have a narrow encoding (or lone surrogates to print): replace, not fail.
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure: Any = getattr(stream, "reconfigure", None)
+        if reconfigure:
+            reconfigure(errors="replace")
+    try:
+        code = app.main(args=args, prog_name="fastrecall", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        note("interrupted; what was finished is kept")
+        return INTERRUPTED
+    except FastrecallError as error:
+        note(f"error: {error}")
+        return 2
+    except BrokenPipeError:
+        # The reader has gone (`| head`): keep the interpreter from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except MemoryError:
+        note("error: out of memory; use a smaller window (--window-prs, --window-issues)")
+        return 2
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,110 @@
+"""``fastrecall eval``: the main job."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from fastrecall.cli._options import corpus_options, model_options, parse_links, read_corpus
+
+
+@click.command("eval")
+@corpus_options
+@click.option(
+    "--protocol",
+    "protocols",
+    multiple=True,
+    metavar="NAME",
+    help="What is indexed and asked: published, leave-one-out or all; repeatable.  [default: all]",
+)
+@click.option("--arm", "arms", multiple=True, metavar="NAME", help="Only these arms; repeatable.")
+@click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    default=32,
+    show_default=True,
+    help="How many nodes an arm may return.",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    help="How many nodes a causal walk starts from.  [default: the budget]",
+)
+@click.option(
+    "--depth",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="How many closing links a walk follows.",
+)
+@click.option("--undirected", is_flag=True, help="Walk closing links back, too.")
+@click.option(
+    "--query",
+    default="title",
+    show_default=True,
+    metavar="title|body|title+body",
+    help="What of the issue is asked.",
+)
+@model_options
+@click.option("--json", "as_json", is_flag=True, help="Print the record as JSON.")
+@click.option("--out", type=click.Path(), help="Write the record to this file.")
+@click.option("--trec", type=click.Path(), help="Write TREC run and qrels files to this folder.")
+def command(
+    corpus: str | None,
+    prs: str | None,
+    issues: str | None,
+    gold_file: str | None,
+    links: str,
+    window_prs: int,
+    window_issues: int,
+    author_filter: str | None,
+    protocols: tuple[str, ...],
+    arms: tuple[str, ...],
+    as_json: bool,
+    out: str | None,
+    trec: str | None,
+    **options: Any,
+) -> None:
+    """Measure how well the past of CORPUS is recalled.
+
+    CORPUS is a folder with prs.json and issues.json (or .gz, JSON lines, Parquet); without it, a
+    generated demo is measured. Each gold pair asks with an issue's title and counts a hit when the
+    PR that fixed it is among the returned nodes.
+    """
+    from fastrecall._term import note, output_width
+    from fastrecall.study.evaluate import evaluate_in_full
+    from fastrecall.study.trec import write_trec
+
+    sources = parse_links(links)
+    loaded, gold = read_corpus(
+        corpus,
+        prs=prs,
+        issues=issues,
+        gold_file=gold_file,
+        window_prs=window_prs,
+        window_issues=window_issues,
+        author_filter=author_filter,
+    )
+    options["cache"] = not options.pop("no_cache")
+    evaluation = evaluate_in_full(
+        loaded,
+        gold=gold,
+        links=sources,
+        protocols=None if not protocols or "all" in protocols else protocols,
+        arms=arms or None,
+        **options,
+    )
+    record = evaluation.record
+    if out:
+        record.save(out)
+        note(f"record written to {out}")
+    if trec:
+        write_trec(evaluation, trec)
+        note(f"run and qrels files written to {trec}")
+    if as_json:
+        sys.stdout.write(record.to_json())
+    else:
+        width, color = output_width()
+        sys.stdout.write(record.table(width=width, color=color))

@@ -1,0 +1,50 @@
+"""``fastrecall info``: what this installation is made of."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+
+import click
+
+
+@click.command("info")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def command(as_json: bool) -> None:
+    """Show versions, instruction sets, threads, folders and build flags."""
+    facts = _facts()
+    if as_json:
+        click.echo(json.dumps(facts, indent=2))
+        return
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        click.echo(f"{name:<{width}}  {value if isinstance(value, str) else _plain(value)}")
+
+
+def _facts() -> dict[str, object]:
+    from importlib import metadata
+
+    from fastrecall import _core
+    from fastrecall._threads import usable_cores
+    from fastrecall.embedding.folders import cache_folder
+
+    facts: dict[str, object] = {
+        "fastrecall": _core.__version__,
+        "python": f"{platform.python_version()} ({sys.platform}, {platform.machine()})",
+        "instruction set": _core.isa(),
+        "available": _core.available_isas(),
+        "compiled": _core.compiled_isas(),
+        "threads": usable_cores(),
+        "cache folder": str(cache_folder()),
+    }
+    for package in ("numpy", "pyarrow", "onnxruntime", "tokenizers"):
+        try:
+            facts[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            facts[package] = "not installed"
+    return facts | {f"build: {name}": value for name, value in _core.build_info().items()}
+
+
+def _plain(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

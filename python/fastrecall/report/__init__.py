@@ -1,0 +1,1 @@
+"""Reports: records in, text and pages out; nothing is computed here."""

@@ -1,0 +1,277 @@
+"""The arms: every way of finding that an evaluation compares (DESIGN §4 "Arms")."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from fastrecall.search.fuse import rrf
+from fastrecall.search.memory import Memory
+from fastrecall.types import Ids, Rankings, Vectors
+
+FUSION_DEPTH = 100
+"""How deep the lists go that are fused."""
+
+CURVE_DEPTH = 64
+"""How deep the rankings go at least, so that hit@budget curves can be read from them."""
+
+EXPANSION_DEPTH = 2
+"""How many ``similar`` edges the semantic expansion follows."""
+
+
+@dataclass(frozen=True)
+class Queries:
+    """A batch of questions to one memory.
+
+    ``exclude`` names, per query, the one node that does not exist for it (-1 for none);
+    ``allowed`` ``[queries, nodes]`` marks the nodes that do exist for it.
+    """
+
+    texts: tuple[str, ...]
+    vectors: Vectors
+    exclude: Ids | None = None
+    allowed: npt.NDArray[np.bool_] | None = None
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far the arms look: ``budget`` nodes returned, walks of ``depth`` edges.
+
+    ``seeds`` is how many nodes a causal walk starts from; ``None`` means as many as may be
+    returned. ``undirected`` walks also go back from a PR to its issues.
+    """
+
+    budget: int = 32
+    seeds: int | None = None
+    depth: int = 3
+    undirected: bool = False
+
+    @property
+    def width(self) -> int:
+        """How deep rankings are kept: the budget, or the curves' depth if that is more."""
+        return max(self.budget, CURVE_DEPTH)
+
+
+@dataclass
+class Finder:
+    """Answers one batch of queries with any arm; lists that arms share are made once."""
+
+    memory: Memory
+    queries: Queries
+    reach: Reach
+    seconds: dict[str, float] = field(default_factory=dict)
+    _lists: dict[str, Rankings] = field(default_factory=dict)
+
+    def ranked(self, name: str) -> Rankings:
+        """One of the flat lists: ``semantic``, ``semantic_prs``, ``bm25`` or ``hybrid``."""
+        if name not in self._lists:
+            # A list may use others: make those first, so that each is charged for itself alone.
+            for part in _PARTS.get(name, ()):
+                self.ranked(part)
+            start = time.perf_counter()
+            self._lists[name] = _LISTS[name](self)
+            self.seconds[name] = time.perf_counter() - start
+        return self._lists[name]
+
+    def run(self, arm: Arm) -> tuple[Rankings, float]:
+        """The arm's rankings, and the seconds they took with the lists that they stand on."""
+        for name in arm.uses:
+            self.ranked(name)
+        start = time.perf_counter()
+        rankings = arm.find(self)
+        own = time.perf_counter() - start
+        return rankings, own + sum(self.seconds[name] for name in arm.uses)
+
+    def unseen(self) -> Ids | list[npt.NDArray[np.int32]] | None:
+        """Per query, every node that a walk must not enter."""
+        if self.queries.allowed is None:
+            return self.queries.exclude
+        hidden = ~self.queries.allowed
+        if self.queries.exclude is not None:
+            rows = np.flatnonzero(self.queries.exclude >= 0)
+            hidden[rows, self.queries.exclude[rows]] = True
+        return [np.flatnonzero(row).astype(np.int32) for row in hidden]
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One way of finding: its key in records, its title in tables and what it does.
+
+    ``uses`` names the flat lists it stands on. ``links_from`` is the one that its walk along closing
+    links starts from. ``cut`` is false for the walks that the article describes without a budget:
+    they are shown with their mean output size and never as the headline.
+    """
+
+    key: str
+    title: str
+    sentence: str
+    uses: tuple[str, ...]
+    find: Callable[[Finder], Rankings]
+    links_from: str | None = None
+    cut: bool = True
+
+
+def _semantic(finder: Finder) -> Rankings:
+    queries = finder.queries
+    depth = max(finder.reach.width, FUSION_DEPTH)
+    ids, scores = finder.memory.exact.search(
+        queries.vectors, depth, exclude=queries.exclude, mask=queries.allowed
+    )
+    return Rankings(ids, scores)
+
+
+def _semantic_prs(finder: Finder) -> Rankings:
+    memory, queries = finder.memory, finder.queries
+    mask = memory.is_pr if queries.allowed is None else memory.is_pr & queries.allowed
+    ids, scores = memory.exact.search(
+        queries.vectors, finder.reach.width, exclude=queries.exclude, mask=mask
+    )
+    return Rankings(ids, scores)
+
+
+def _bm25(finder: Finder) -> Rankings:
+    queries = finder.queries
+    depth = max(finder.reach.width, FUSION_DEPTH)
+    ids, scores = finder.memory.bm25.search(
+        queries.texts, depth, exclude=queries.exclude, mask=queries.allowed
+    )
+    return Rankings(ids, scores)
+
+
+def _hybrid(finder: Finder) -> Rankings:
+    lists = [finder.ranked(name).ids[:, :FUSION_DEPTH] for name in _PARTS["hybrid"]]
+    return Rankings(*rrf(lists))
+
+
+_LISTS: dict[str, Callable[[Finder], Rankings]] = {
+    "semantic": _semantic,
+    "semantic_prs": _semantic_prs,
+    "bm25": _bm25,
+    "hybrid": _hybrid,
+}
+_PARTS = {"hybrid": ("semantic", "bm25")}
+
+
+def _first(name: str) -> Callable[[Finder], Rankings]:
+    """An arm that returns the head of a flat list."""
+
+    def find(finder: Finder) -> Rankings:
+        whole, width = finder.ranked(name), finder.reach.width
+        scores = None if whole.scores is None else whole.scores[:, :width]
+        return Rankings(whole.ids[:, :width], scores)
+
+    return find
+
+
+def _causal(name: str, *, cut: bool = True) -> Callable[[Finder], Rankings]:
+    """An arm that walks ``closes`` edges from the head of a flat list."""
+
+    def find(finder: Finder) -> Rankings:
+        reach = finder.reach
+        most = reach.width if cut else reach.budget
+        ids, origins = finder.memory.closes.walk(
+            finder.ranked(name).ids[:, : reach.seeds or most],
+            depth=reach.depth,
+            budget=reach.width if cut else None,
+            undirected=reach.undirected,
+            exclude=finder.unseen(),
+            order="seed",
+        )
+        return Rankings(ids, origins=origins)
+
+    return find
+
+
+def _similar(*, cut: bool = True) -> Callable[[Finder], Rankings]:
+    """The arm that walks ``similar`` edges: half the budget are seeds, or all of it uncut."""
+
+    def find(finder: Finder) -> Rankings:
+        reach = finder.reach
+        seeds = max(1, reach.budget // 2) if cut else reach.budget
+        ids, origins = finder.memory.similar.walk(
+            finder.ranked("semantic").ids[:, :seeds],
+            depth=EXPANSION_DEPTH,
+            budget=reach.width if cut else None,
+            exclude=finder.unseen(),
+            order="depth",
+        )
+        return Rankings(ids, origins=origins)
+
+    return find
+
+
+ARMS: dict[str, Arm] = {
+    arm.key: arm
+    for arm in (
+        Arm(
+            "semantic",
+            "semantic",
+            "the nearest nodes by cosine",
+            ("semantic",),
+            _first("semantic"),
+        ),
+        Arm(
+            "semantic_prs",
+            "semantic, PRs only",
+            "the nearest PRs by cosine: the honest baseline that needs no graph",
+            ("semantic_prs",),
+            _first("semantic_prs"),
+        ),
+        Arm("bm25", "bm25", "the best nodes by shared words", ("bm25",), _first("bm25")),
+        Arm(
+            "hybrid",
+            "hybrid",
+            "semantic and bm25, fused by reciprocal rank",
+            ("semantic", "bm25", "hybrid"),
+            _first("hybrid"),
+        ),
+        Arm(
+            "semantic_similar",
+            "semantic + similar",
+            "nearest nodes, then their nearest neighbours",
+            ("semantic",),
+            _similar(),
+        ),
+        Arm(
+            "causal",
+            "causal",
+            "nearest nodes, each followed by the PRs that its closing links reach",
+            ("semantic",),
+            _causal("semantic"),
+            links_from="semantic",
+        ),
+        Arm(
+            "hybrid_causal",
+            "hybrid + causal",
+            "the same walk from the hybrid list",
+            ("semantic", "bm25", "hybrid"),
+            _causal("hybrid"),
+            links_from="hybrid",
+        ),
+        Arm(
+            "semantic_similar_uncut",
+            "semantic + similar, uncut",
+            "as the article describes it, returning all that is reached",
+            ("semantic",),
+            _similar(cut=False),
+            cut=False,
+        ),
+        Arm(
+            "causal_uncut",
+            "causal, uncut",
+            "as the article describes it, returning all that is reached",
+            ("semantic",),
+            _causal("semantic", cut=False),
+            links_from="semantic",
+            cut=False,
+        ),
+    )
+}
+"""Every arm by its key, in the order of tables."""

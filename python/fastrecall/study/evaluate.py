@@ -1,0 +1,217 @@
+"""The evaluation: ask every protocol of every arm and write down what came back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastrecall import corpus as corpus_room
+from fastrecall.embedding import embed, resolve_model
+from fastrecall.errors import CorpusError
+from fastrecall.search.arms import ARMS, Finder, Queries
+from fastrecall.search.memory import Memory
+from fastrecall.study.clock import Clock
+from fastrecall.study.protocols import PROTOCOLS, Asked, Case
+from fastrecall.study.record import SCHEMA, Record, versions
+from fastrecall.study.rows import Rows
+from fastrecall.study.settings import QueryMode, Settings, one_of
+from fastrecall.study.summary import arm_block, gain_block, hits_within, ranks_of
+from fastrecall.types import Corpus, Gold, LinkSource, Rankings, Vectors
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A record with what it was made from: questions and rankings by protocol (and arm)."""
+
+    record: Record
+    corpus: Corpus
+    asked: dict[str, Asked]
+    found: dict[str, dict[str, Rankings]]
+
+
+def evaluate(corpus: Corpus, **options: Any) -> Record:
+    """Measure how well *corpus* recalls the fixes of its own issues.
+
+    Takes the options of `evaluate_in_full`; returns the record alone.
+
+    >>> import fastrecall as fr
+    >>> record = fr.evaluate(fr.load_corpus("demo"), model="fake", cache=False)
+    >>> record["protocols"]["published"]["pairs"]
+    293
+    """
+    return evaluate_in_full(corpus, **options).record
+
+
+def evaluate_in_full(
+    corpus: Corpus,
+    *,
+    gold: Gold | None = None,
+    protocols: Iterable[str] | None = None,
+    arms: Iterable[str] | None = None,
+    budget: int = 32,
+    seeds: int | None = None,
+    depth: int = 3,
+    undirected: bool = False,
+    links: Sequence[LinkSource] = ("published",),
+    query: QueryMode = "title",
+    model: str = "minilm",
+    threads: int | None = None,
+    cache: bool | Path = True,
+    seed: int = 0,
+) -> Evaluation:
+    """Measure how well *corpus* recalls the fixes of its own issues, and keep the rankings.
+
+    ``gold`` defaults to the pairs that the closing ``links`` themselves give; ``protocols`` and
+    ``arms`` to all of them. The other options mean what `Settings` says; ``threads`` defaults to
+    all usable cores and never changes a result.
+
+    Raises:
+        InputError: an unknown protocol, arm, link source or query form, or a count below 1.
+        CorpusError: no gold pair can be asked.
+        ModelError: the embedding model cannot be had.
+    """
+    settings = Settings(
+        protocols=_chosen("protocol", protocols, tuple(PROTOCOLS)),
+        arms=_chosen("arm", arms, tuple(ARMS)),
+        budget=budget,
+        seeds=seeds,
+        depth=depth,
+        undirected=undirected,
+        links=tuple(links),
+        query=query,
+        seed=seed,
+    )
+    clock = Clock()
+    case = _case(corpus, gold, settings)
+    asked = {key: PROTOCOLS[key].ask(case) for key in settings.protocols}
+    clock.lap("links and gold")
+
+    texts = corpus_room.node_texts(corpus)
+    info = resolve_model(model)
+    vectors = embed(texts, model=model, threads=threads, cache=cache)
+    questions = sorted({text for question in asked.values() for text in question.texts})
+    question_vectors = dict(
+        zip(
+            questions,
+            embed(questions, model=model, threads=threads, cache=cache, kind="query"),
+            strict=True,
+        )
+    )
+    clock.lap("embedding")
+
+    memory = Memory(tuple(texts), vectors, corpus.is_pr, case.links, threads=threads)
+    rows = Rows(case)
+    blocks: dict[str, Any] = {}
+    gains: dict[str, Any] = {}
+    all_found: dict[str, dict[str, Rankings]] = {}
+    for key, question in asked.items():
+        finder = _finder(memory, question, question_vectors, settings)
+        found = all_found[key] = {}
+        seconds: dict[str, float] = {}
+        for arm in settings.arms:
+            found[arm], seconds[arm] = finder.run(ARMS[arm])
+        clock.count_queries(key, seconds, len(question.texts))
+        ranks = {
+            arm: ranks_of(found[arm], question.rows, question.targets) for arm in settings.arms
+        }
+        blocks[key] = {
+            "title": PROTOCOLS[key].title,
+            "sentence": PROTOCOLS[key].sentence,
+            "pairs": len(question.pairs),
+            "queries": len(question.texts),
+            "unreachable": len(question.unreachable),
+            "own_issue_first": _own_issue_first(question, finder.ranked("semantic")),
+            "arms": {
+                arm: arm_block(ARMS[arm], ranks[arm], found[arm], settings.budget)
+                for arm in settings.arms
+            },
+        }
+        if {"causal", "semantic"} <= set(settings.arms):
+            gains[key] = gain_block(
+                ARMS["causal"],
+                ARMS["semantic"],
+                hits_within(ARMS["causal"], ranks["causal"], settings.budget),
+                hits_within(ARMS["semantic"], ranks["semantic"], settings.budget),
+            )
+        rows.add(key, question, finder, found, ranks)
+    clock.lap("search")
+    record = Record(
+        {
+            "schema": SCHEMA,
+            "versions": versions(),
+            "settings": settings.as_dict(),
+            "model": info.as_dict(),
+            "corpus": _corpus_block(corpus, case.gold),
+            "protocols": blocks,
+            "gain": gains,
+            "queries": rows.as_list(),
+            "timings": clock.as_dict(),
+        }
+    )
+    return Evaluation(record, corpus, asked, all_found)
+
+
+def _chosen(what: str, names: Iterable[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:
+    """The chosen names, in the order of tables."""
+    if names is None:
+        return known
+    wanted = {one_of(what, name, known) for name in names}
+    return tuple(name for name in known if name in wanted)
+
+
+def _case(corpus: Corpus, gold: Gold | None, settings: Settings) -> Case:
+    """Links and gold; a corpus that was made from a gold file has no other links than that."""
+    if corpus.titles_only and gold is not None:
+        links = corpus_room.links_from_gold(corpus, gold)
+    else:
+        links = corpus_room.find_links(corpus).of(*settings.links)
+    if gold is None:
+        gold = corpus_room.gold_from_links(corpus, links)
+    if not any(pair.pr_node >= 0 for pair in gold.pairs):
+        raise CorpusError(
+            f"{corpus.name}: nothing to ask, for none of {len(gold)} gold pairs has its PR among "
+            f"the {len(corpus)} nodes (links: {'+'.join(settings.links)}); try other link sources "
+            "(--links github+title) or give pairs with --gold"
+        )
+    return Case(corpus, links, gold, settings)
+
+
+def _finder(
+    memory: Memory, question: Asked, vectors: dict[str, Vectors], settings: Settings
+) -> Finder:
+    queries = Queries(
+        texts=question.texts,
+        vectors=np.stack([vectors[text] for text in question.texts]),
+        exclude=question.exclude,
+        allowed=question.allowed,
+    )
+    return Finder(memory.with_links(question.links), queries, settings.reach)
+
+
+def _own_issue_first(question: Asked, semantic: Rankings) -> int | None:
+    """How many questions find their own issue first; None where it does not exist."""
+    if question.exclude is not None:
+        return None
+    first = semantic.ids[:, 0]
+    return int(np.count_nonzero((first == question.nodes) & (question.nodes >= 0)))
+
+
+def _corpus_block(corpus: Corpus, gold: Gold) -> dict[str, Any]:
+    prs = int(corpus.is_pr.sum())
+    return {
+        "name": corpus.name,
+        "issues": len(corpus) - prs,
+        "prs": prs,
+        "nodes": len(corpus),
+        "repos": list(corpus.repos),
+        "pairs": len(gold),
+        "gold_origin": gold.origin,
+        "fingerprint": corpus.fingerprint,
+        "gold_fingerprint": gold.fingerprint,
+        "window": vars(corpus.cut),
+        "notes": list(corpus.notes),
+    }

@@ -1,0 +1,87 @@
+"""What a protocol is given and what it asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fastrecall.corpus import query_text
+from fastrecall.study.settings import Settings
+from fastrecall.types import Corpus, Gold, GoldPair, Ids, Links
+
+
+@dataclass(frozen=True)
+class Case:
+    """The material of an evaluation: tickets, the links that walks may follow, the gold pairs."""
+
+    corpus: Corpus
+    links: Links
+    gold: Gold
+    settings: Settings
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The questions of one protocol.
+
+    ``texts`` are the distinct questions and ``nodes`` their own issues (-1 when not in the corpus);
+    pair ``i`` is ``pairs[i]``, asked by question ``rows[i]``, answered by node ``targets[i]``.
+    ``exclude`` and ``allowed`` say what does not exist for a question, as in `Queries`; ``links``
+    are the closing links that walks may follow. ``unreachable`` lists gold pairs whose answer is
+    not in the corpus: they cannot be asked.
+    """
+
+    texts: tuple[str, ...]
+    nodes: Ids
+    pairs: tuple[GoldPair, ...]
+    rows: npt.NDArray[np.int32]
+    targets: Ids
+    links: Links
+    unreachable: tuple[GoldPair, ...] = ()
+    exclude: Ids | None = None
+    allowed: npt.NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """One way of asking: its key in records, its title and its meaning in one sentence."""
+
+    key: str
+    title: str
+    sentence: str
+    ask: Callable[[Case], Asked]
+
+
+def ask_pairs(case: Case, pairs: Sequence[GoldPair]) -> Asked:
+    """The questions of *pairs*, with everything indexed: one question an issue and wording."""
+    rows: dict[tuple[str, int, str], int] = {}
+    texts: list[str] = []
+    nodes: list[int] = []
+    row_of: list[int] = []
+    asked = [pair for pair in pairs if pair.pr_node >= 0]
+    for pair in asked:
+        key = (pair.repo, pair.issue, pair.query)
+        if key not in rows:
+            rows[key] = len(texts)
+            texts.append(_wording(case, pair))
+            nodes.append(pair.issue_node)
+        row_of.append(rows[key])
+    return Asked(
+        texts=tuple(texts),
+        nodes=np.array(nodes, dtype=np.int32),
+        pairs=tuple(asked),
+        rows=np.array(row_of, dtype=np.int32),
+        targets=np.array([pair.pr_node for pair in asked], dtype=np.int32),
+        links=case.links,
+        unreachable=tuple(pair for pair in pairs if pair.pr_node < 0),
+    )
+
+
+def _wording(case: Case, pair: GoldPair) -> str:
+    """The question's text: the gold query itself for titles, else what the issue says."""
+    if case.settings.query == "title" or pair.issue_node < 0:
+        return pair.query
+    return query_text(case.corpus.tickets[pair.issue_node], case.settings.query)

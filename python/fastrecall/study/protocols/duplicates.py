@@ -1,0 +1,41 @@
+"""A duplicate asks for the fix of its original: the nearest thing to a truly new symptom."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+
+from fastrecall.corpus import find_duplicates, query_text
+from fastrecall.study.protocols.base import Asked, Case, Protocol, ask_pairs
+from fastrecall.types import GoldPair
+
+
+def ask(case: Case) -> Asked:
+    """Issue B is a duplicate of A: B asks, and the PR that closed A answers.
+
+    B itself does not exist for its own question, for a new report is not stored yet.
+    """
+    fixes: dict[int, list[GoldPair]] = defaultdict(list)
+    for pair in case.gold.pairs:
+        fixes[pair.issue_node].append(pair)
+    tickets = case.corpus.tickets
+    pairs = [
+        replace(
+            fix,
+            issue=tickets[duplicate.issue].number,
+            issue_node=duplicate.issue,
+            query=query_text(tickets[duplicate.issue], "title"),
+        )
+        for duplicate in find_duplicates(case.corpus)
+        for fix in fixes.get(duplicate.original, ())
+    ]
+    asked = ask_pairs(case, sorted(pairs, key=lambda pair: (pair.issue_node, pair.pr_node)))
+    return replace(asked, exclude=asked.nodes)
+
+
+PROTOCOL = Protocol(
+    "duplicates",
+    "duplicates",
+    "a report that was closed as a duplicate asks for the fix of the original",
+    ask,
+)

@@ -1,0 +1,23 @@
+"""Only what was there before: a duplicate's reporter asks the past."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fastrecall.study.protocols import duplicates
+from fastrecall.study.protocols.base import Asked, Case, Protocol
+
+
+def ask(case: Case) -> Asked:
+    """The questions of `duplicates`, in a memory that ends where the question was written."""
+    asked = duplicates.ask(case)
+    created = case.corpus.created_at
+    return replace(asked, allowed=created[None, :] < created[asked.nodes][:, None])
+
+
+PROTOCOL = Protocol(
+    "past-only",
+    "past only",
+    "a later duplicate asks, and only nodes created before it exist",
+    ask,
+)

@@ -1,0 +1,109 @@
+"""One evaluation as a document: kept, read back, printed, compared (DESIGN §4 "Record")."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from fastrecall._files import atomic_write
+from fastrecall.errors import RecordError
+from fastrecall.report.table import render
+
+SCHEMA = 1
+
+
+class Record(Mapping[str, Any]):
+    """One evaluation; a read-only mapping with the keys of DESIGN §4.
+
+    >>> record = Record({"schema": 1, "queries": [], "timings": {"total": 1.5}})
+    >>> record["schema"]
+    1
+    """
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self._data = dict(data)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._data[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def to_json(self, *, timings: bool = True) -> str:
+        """The document as JSON: a line a key, and a line a query.
+
+        Without ``timings`` two runs with the same input and settings give the same bytes.
+        """
+        parts = []
+        for key, value in self._data.items():
+            if key == "timings" and not timings:
+                continue
+            if key == "queries" and value:
+                body = "[\n" + ",\n".join(_dumps(row) for row in value) + "\n]"
+            else:
+                body = _dumps(value)
+            parts.append(f"{_dumps(key)}: {body}")
+        return "{\n" + ",\n".join(parts) + "\n}\n"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the document to *path*; the file appears whole or not at all."""
+        with atomic_write(path) as file:
+            file.write(self.to_json())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Record:
+        """Read a document that `save` wrote.
+
+        Raises:
+            RecordError: no such file, not JSON, not a record, or of a newer schema.
+        """
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise RecordError(f"cannot read record {path}: {error.strerror}") from error
+        except ValueError as error:
+            raise RecordError(
+                f"{path} is not a record: not JSON ({error}); expected a file that "
+                "'fastrecall eval --out' wrote"
+            ) from error
+        if not isinstance(data, dict) or "schema" not in data or "protocols" not in data:
+            raise RecordError(
+                f"{path} is not a record: it has no 'schema' and 'protocols'; expected a file "
+                "that 'fastrecall eval --out' wrote"
+            )
+        if data["schema"] != SCHEMA:
+            raise RecordError(
+                f"{path} has schema {data['schema']!r}; this version reads schema {SCHEMA}; "
+                "make the record anew"
+            )
+        return cls(data)
+
+    def table(self, *, width: int | None = None, color: bool = False) -> str:
+        """The record as tables of text, *width* columns wide (100 unless said)."""
+        return render(self._data, width=width or 100, color=color)
+
+
+def _dumps(value: object) -> str:
+    # NaN is not JSON: every number that may be missing is written as null.
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def versions() -> dict[str, str]:
+    """Versions of what made a record; nothing that names the machine or its user."""
+    import numpy as np
+
+    from fastrecall import _core
+
+    return {
+        "fastrecall": _core.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "isa": _core.isa(),
+    }

@@ -1,0 +1,51 @@
+"""An evaluation's rankings and gold as TREC run and qrels files (FACTS D1)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from fastrecall.measure.trec import write_qrels, write_run
+from fastrecall.search.arms import ARMS
+from fastrecall.study.evaluate import Evaluation
+from fastrecall.types import Corpus, Rankings, Ticket
+
+
+def write_trec(evaluation: Evaluation, folder: str | os.PathLike[str]) -> None:
+    """Write ``PROTOCOL.qrels`` and ``PROTOCOL.ARM.run`` for every protocol and arm.
+
+    A query is named after its issue, a document after its ticket: ``owner/name/issue-12``. Cut
+    arms are written up to the budget. Scores fall by one a rank, for walks have no other order.
+    """
+    folder = Path(folder)
+    corpus = evaluation.corpus
+    budget = evaluation.record["settings"]["budget"]
+    for protocol, asked in evaluation.asked.items():
+        names: dict[int, str] = {}
+        judged: dict[str, dict[str, int]] = {}
+        for pair, row, target in zip(asked.pairs, asked.rows, asked.targets, strict=True):
+            name = names.setdefault(int(row), _name(pair.repo, "issue", pair.issue))
+            judged.setdefault(name, {})[document_name(corpus.tickets[target])] = pair.grade
+        write_qrels(folder / f"{protocol}.qrels", judged)
+        for arm, rankings in evaluation.found[protocol].items():
+            most = budget if ARMS[arm].cut else rankings.ids.shape[1]
+            run = {name: _listed(corpus, rankings, row, most) for row, name in names.items()}
+            write_run(folder / f"{protocol}.{arm}.run", run, tag=f"fastrecall-{arm}")
+
+
+def document_name(ticket: Ticket) -> str:
+    """A ticket's name in TREC files.
+
+    >>> document_name(Ticket("o/r", "pr", 7, "", "", 0))
+    'o/r/pr-7'
+    """
+    return _name(ticket.repo, ticket.kind, ticket.number)
+
+
+def _name(repo: str, kind: str, number: int) -> str:
+    return f"{repo}/{kind}-{number}" if repo else f"{kind}-{number}"
+
+
+def _listed(corpus: Corpus, rankings: Rankings, row: int, most: int) -> dict[str, float]:
+    ids = [node for node in rankings.ids[row, :most].tolist() if node >= 0]
+    return {document_name(corpus.tickets[node]): float(len(ids) - i) for i, node in enumerate(ids)}

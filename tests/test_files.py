@@ -1,0 +1,34 @@
+"""Files appear whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fastrecall._files import atomic_write
+from fastrecall.errors import CacheError
+
+
+def test_an_error_inside_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
+    target = tmp_path / "record.json"
+    target.write_text("old")
+    with pytest.raises(ZeroDivisionError), atomic_write(target) as file:
+        file.write("half")
+        raise ZeroDivisionError
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_missing_folders_are_made_and_bytes_are_kept(tmp_path: Path) -> None:
+    target = tmp_path / "a" / "b.bin"
+    with atomic_write(target, binary=True) as file:
+        file.write(b"\x00\xff")
+    assert target.read_bytes() == b"\x00\xff"
+    assert target.stat().st_mode & 0o044 == 0o044
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CacheError, match=r"cannot write .*file/x: .*"):
+        atomic_write(tmp_path / "file" / "x").__enter__()
