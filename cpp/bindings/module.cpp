@@ -1,0 +1,9 @@
+#include "bindings.hpp"
+
+PYBIND11_MODULE(_core, module) {
+    using namespace fastrecall::bindings;
+    module.doc() = "The C++ engine of fastrecall.";
+    register_errors(module);
+    register_info(module);
+    register_search(module);
+}

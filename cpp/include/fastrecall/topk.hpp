@@ -1,0 +1,34 @@
+// The order of every ranking, written once: higher score first, then lower id.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace fastrecall {
+
+struct Hit {
+    float score;
+    std::int32_t id;
+};
+
+inline bool ranks_before(const Hit& a, const Hit& b) {
+    return a.score != b.score ? a.score > b.score : a.id < b.id;
+}
+
+// Writes the best `k` of `hits` in order; -1 and nan fill the places that are left.
+inline void write_top(std::vector<Hit>& hits, std::size_t k, std::int32_t* ids, float* scores) {
+    const std::size_t kept = std::min(k, hits.size());
+    std::partial_sort(hits.begin(), hits.begin() + static_cast<std::ptrdiff_t>(kept), hits.end(),
+                      ranks_before);
+    for (std::size_t i = 0; i < kept; ++i) {
+        ids[i] = hits[i].id;
+        scores[i] = hits[i].score;
+    }
+    std::fill(ids + kept, ids + k, -1);
+    std::fill(scores + kept, scores + k, std::numeric_limits<float>::quiet_NaN());
+}
+
+}  // namespace fastrecall
