@@ -49,7 +49,8 @@ def forbidden(room: str, source: str) -> list[str]:
     return sorted(
         other
         for other in imported_rooms(source)
-        if other != room and FLOOR.get(other, 0) >= FLOOR[room]
+        if other != room
+        and FLOOR.get(other, 0) >= FLOOR[room]
         # Ground-floor files are single files that may lean on each other.
         and not (FLOOR[room] == 0 and FLOOR.get(other, 0) == 0)
     )

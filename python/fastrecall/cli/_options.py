@@ -28,7 +28,9 @@ def _stack(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
 corpus_options = _stack(
     click.argument("corpus", required=False),
     click.option("--prs", type=click.Path(), help="PRs as `gh pr list --json` writes them."),
-    click.option("--issues", type=click.Path(), help="Issues as `gh issue list --json` writes them."),
+    click.option(
+        "--issues", type=click.Path(), help="Issues as `gh issue list --json` writes them."
+    ),
     click.option(
         "--gold",
         "gold_file",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from fastrecall.report.console import finished, text_console
 from fastrecall.report.format import count, interval, p_value, percent, plural, points
 
 Block = Mapping[str, Any]
@@ -24,18 +24,7 @@ _COLUMNS: tuple[tuple[str, int, Callable[[Block], str]], ...] = (
 
 def render(record: Block, *, width: int, color: bool) -> str:
     """The record as text of *width* columns: a head, a block a protocol, a reading aid."""
-    from rich.console import Console
-
-    out = io.StringIO()
-    console = Console(
-        file=out,
-        width=width,
-        force_terminal=color,
-        color_system="standard" if color else None,
-        highlight=False,
-        emoji=False,
-        markup=False,
-    )
+    console, out = text_console(width, color)
     for line in _head(record):
         console.print(line)
     for key, block in record["protocols"].items():
@@ -44,7 +33,7 @@ def render(record: Block, *, width: int, color: bool) -> str:
     console.print()
     for line in _foot(record):
         console.print(line, style="dim" if color else None)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    return finished(out)
 
 
 def _head(record: Block) -> list[str]:

@@ -126,7 +126,14 @@ def evaluate_in_full(
             "unreachable": len(question.unreachable),
             "own_issue_first": _own_issue_first(question, finder.ranked("semantic")),
             "arms": {
-                arm: arm_block(ARMS[arm], ranks[arm], found[arm], settings.budget)
+                arm: arm_block(
+                    ARMS[arm],
+                    ranks[arm],
+                    found[arm],
+                    budget=settings.budget,
+                    clusters=question.rows,
+                    seed=settings.seed,
+                )
                 for arm in settings.arms
             },
         }

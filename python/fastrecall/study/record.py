@@ -12,6 +12,7 @@ from typing import Any
 from fastrecall._files import atomic_write
 from fastrecall.errors import RecordError
 from fastrecall.report.table import render
+from fastrecall.study.compare import compare
 
 SCHEMA = 1
 
@@ -88,6 +89,10 @@ class Record(Mapping[str, Any]):
     def table(self, *, width: int | None = None, color: bool = False) -> str:
         """The record as tables of text, *width* columns wide (100 unless said)."""
         return render(self._data, width=width or 100, color=color)
+
+    def compare(self, other: Mapping[str, Any], *, anyway: bool = False) -> dict[str, Any]:
+        """How *other* differs from this record; see `fastrecall.study.compare.compare`."""
+        return compare(self, other, anyway=anyway)
 
 
 def _dumps(value: object) -> str:

@@ -52,7 +52,9 @@ class Rows:
                     ARMS[arm],
                     int(ranks[arm][i]) or None,
                     own=int(asked.nodes[question]),
-                    seeds=finder.ranked(ARMS[arm].links_from or "semantic").ids[question, :seed_count],
+                    seeds=finder.ranked(ARMS[arm].links_from or "semantic").ids[
+                        question, :seed_count
+                    ],
                     linked=(pair.issue_node, pair.pr_node) in linked,
                     own_exists=asked.exclude is None,
                 )

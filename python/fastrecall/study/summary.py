@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastrecall.measure.intervals import newcombe_paired, wilson
-from fastrecall.measure.paired import mcnemar
+from fastrecall.measure.bootstrap import bootstrap_mean
+from fastrecall.measure.intervals import newcombe, wilson
+from fastrecall.measure.paired import PairedHits, mcnemar
 from fastrecall.search.arms import CURVE_DEPTH, Arm
 from fastrecall.types import Rankings
+
+SAMPLES = 2000
+"""Bootstrap samples of an interval: the bounds then move by less than what they print."""
 
 Ranks = npt.NDArray[np.int64]
 """Rank from 1 of each pair's target in an arm's ranking; 0 where it did not come."""
@@ -32,8 +36,10 @@ def hits_within(arm: Arm, ranks: Ranks, budget: int) -> Ranks:
     return np.where(ranks <= budget, ranks, 0) if arm.cut else ranks
 
 
-def arm_block(arm: Arm, ranks: Ranks, rankings: Rankings, budget: int) -> dict[str, Any]:
-    """The numbers of one arm under one protocol."""
+def arm_block(
+    arm: Arm, ranks: Ranks, rankings: Rankings, *, budget: int, clusters: Any, seed: int
+) -> dict[str, Any]:
+    """The numbers of one arm under one protocol; pairs of one question are one cluster."""
     inside = hits_within(arm, ranks, budget)
     pairs, hits = len(inside), int(np.count_nonzero(inside))
     reciprocal = np.divide(1.0, inside, out=np.zeros(pairs), where=inside > 0)
@@ -45,6 +51,7 @@ def arm_block(arm: Arm, ranks: Ranks, rankings: Rankings, budget: int) -> dict[s
         "rate": hits / pairs,
         "wilson95": list(wilson(hits, pairs)),
         "mrr": float(reciprocal.mean()),
+        "mrr_ci95": list(bootstrap_mean(reciprocal, clusters, samples=SAMPLES, seed=seed)),
         "median_rank": _median_rank(inside),
         "mean_output": float(np.minimum(returned, budget if arm.cut else returned).mean()),
     }
@@ -69,15 +76,12 @@ def _curve(ranks: Ranks) -> npt.NDArray[np.int64]:
 
 def gain_block(better: Arm, base: Arm, won: Ranks, against: Ranks) -> dict[str, Any]:
     """The paired difference of two arms' hits: its interval and exact McNemar p."""
-    b = int(np.count_nonzero((won > 0) & (against == 0)))
-    c = int(np.count_nonzero((won == 0) & (against > 0)))
-    both = int(np.count_nonzero((won > 0) & (against > 0)))
-    n = len(won)
+    counts = PairedHits.of(won > 0, against > 0)
     return {
         "title": f"{better.title} over {base.title}",
-        "difference": (b - c) / n,
-        "ci95": list(newcombe_paired(both, b, c, n - both - b - c)),
-        "won": b,
-        "lost": c,
-        "mcnemar_p": mcnemar(b, c),
+        "difference": (counts.first - counts.second) / len(won),
+        "ci95": list(newcombe(*counts)),
+        "won": counts.first,
+        "lost": counts.second,
+        "mcnemar_p": mcnemar(counts.first, counts.second),
     }

@@ -1,0 +1,54 @@
+"""A record as Markdown, for a discussion or a build's summary page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from fastrecall.report.format import p_value, plural, points, share
+
+
+def render_markdown(record: Mapping[str, Any]) -> str:
+    """The record's head and one table a protocol, in GitHub's Markdown."""
+    corpus, settings = record["corpus"], record["settings"]
+    lines = [
+        f"## Recall of past fixes: {escape(corpus['name'])}",
+        "",
+        f"{plural(corpus['issues'], 'issue')}, {plural(corpus['prs'], 'PR')}, "
+        f"{plural(corpus['pairs'], 'gold pair')} · model {escape(record['model']['id'])} · "
+        f"links {'+'.join(settings['links'])} · budget {settings['budget']}",
+    ]
+    lines += [f"\n> {escape(text)}" for text in corpus["notes"]]
+    for key, block in record["protocols"].items():
+        lines += ["", f"### {block['title']}", "", f"{block['sentence']}."]
+        if block["own_issue_first"] is not None:
+            lines.append(
+                f"Own issue ranked first for {block['own_issue_first']} of "
+                f"{block['queries']} queries."
+            )
+        lines += ["", "| arm | hits | rate, Wilson 95 % | MRR | nodes |", "|---|--:|--:|--:|--:|"]
+        lines += [
+            f"| {arm['title']} | {arm['hits']}/{arm['pairs']} "
+            f"| {share(arm['rate'], arm['wilson95'])} | {arm['mrr']:.3f} "
+            f"| {arm['mean_output']:.1f} |"
+            for arm in block["arms"].values()
+        ]
+        gain = record["gain"].get(key)
+        if gain:
+            lines += [
+                "",
+                f"{gain['title']}: {points(gain['difference'], gain['ci95'])}, "
+                f"exact McNemar {p_value(gain['mcnemar_p'])}.",
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def escape(text: str) -> str:
+    r"""Text that may come from anybody, made inert in Markdown.
+
+    >>> escape("<b>*x*</b>")
+    '&lt;b&gt;\\*x\\*&lt;/b&gt;'
+    """
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]|#@~])", r"\\\1", text).replace("\n", " ")

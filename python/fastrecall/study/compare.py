@@ -1,0 +1,111 @@
+"""Two records of the same questions, pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastrecall.errors import RecordError
+from fastrecall.measure.intervals import newcombe
+from fastrecall.measure.paired import PairedHits, holm, mcnemar
+
+PairKey = tuple[str, int, int]
+
+
+def compare(
+    first: Mapping[str, Any], second: Mapping[str, Any], *, anyway: bool = False
+) -> dict[str, Any]:
+    """How *second* differs from *first* on the pairs that both asked.
+
+    For every protocol and arm of both: hits on either side, the difference with its interval
+    (Newcombe's paired), exact McNemar p, Holm over all rows, and the pairs that changed sides.
+    With ``anyway``, records of different corpora or gold pairs are compared on what they share.
+
+    Raises:
+        RecordError: other corpus or gold pairs, or nothing in common.
+    """
+    different = [
+        name
+        for name in ("fingerprint", "gold_fingerprint")
+        if first["corpus"][name] != second["corpus"][name]
+    ]
+    if different and not anyway:
+        what = {"fingerprint": "corpus", "gold_fingerprint": "gold pairs"}
+        raise RecordError(
+            f"the records are of different {' and '.join(what[name] for name in different)} "
+            f"('{first['corpus']['name']}' and '{second['corpus']['name']}'), so their difference "
+            "proves nothing; add --anyway to compare the pairs that both asked"
+        )
+    rows = [
+        _arm_row(protocol, arm, first, second)
+        for protocol in first["protocols"]
+        if protocol in second["protocols"]
+        for arm in first["protocols"][protocol]["arms"]
+        if arm in second["protocols"][protocol]["arms"]
+    ]
+    rows = [row for row in rows if row["pairs"]]
+    if not rows:
+        raise RecordError("the records share no protocol, arm and pair: nothing to compare")
+    for row, adjusted in zip(rows, holm([row["mcnemar_p"] for row in rows]), strict=True):
+        row["holm_p"] = float(adjusted)
+    return {
+        "first": _label(first),
+        "second": _label(second),
+        "settings": _changed_settings(first, second),
+        "rows": rows,
+    }
+
+
+def _arm_row(
+    protocol: str, arm: str, first: Mapping[str, Any], second: Mapping[str, Any]
+) -> dict[str, Any]:
+    before, after = _hits(first, protocol, arm), _hits(second, protocol, arm)
+    shared = sorted(before.keys() & after.keys())
+    won = [key for key in shared if after[key] and not before[key]]
+    lost = [key for key in shared if before[key] and not after[key]]
+    counts = PairedHits.of([after[key] for key in shared], [before[key] for key in shared])
+    return {
+        "protocol": protocol,
+        "arm": arm,
+        "title": first["protocols"][protocol]["arms"][arm]["title"],
+        "pairs": len(shared),
+        "first_hits": sum(before[key] for key in shared),
+        "second_hits": sum(after[key] for key in shared),
+        "difference": (counts.first - counts.second) / max(len(shared), 1),
+        "ci95": list(newcombe(*counts)),
+        "mcnemar_p": mcnemar(counts.first, counts.second),
+        "won": [_ref(key) for key in won],
+        "lost": [_ref(key) for key in lost],
+    }
+
+
+def _hits(record: Mapping[str, Any], protocol: str, arm: str) -> dict[PairKey, bool]:
+    return {
+        (row["repo"], row["issue"], row["pr"]): row["ranks"][protocol][arm] is not None
+        for row in record["queries"]
+        if arm in row["ranks"].get(protocol, {})
+    }
+
+
+def _ref(key: PairKey) -> str:
+    repo, issue, pr = key
+    return f"{repo}#{issue} → #{pr}"
+
+
+def _label(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "corpus": record["corpus"]["name"],
+        "model": record["model"]["id"],
+        "fingerprint": record["corpus"]["fingerprint"],
+        "gold_fingerprint": record["corpus"]["gold_fingerprint"],
+    }
+
+
+def _changed_settings(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, list[Any]]:
+    a = {**first["settings"], "model": first["model"]["id"]}
+    b = {**second["settings"], "model": second["model"]["id"]}
+    return {
+        key: [a.get(key), b.get(key)]
+        for key in sorted(a.keys() | b.keys())
+        if a.get(key) != b.get(key)
+    }
