@@ -74,8 +74,9 @@ def rrf(
     # Sorting the shares of one id before adding them makes the sum independent of list order.
     order = np.lexsort((share, node, query))
     query, node, share = query[order], node[order], share[order]
-    starts = np.flatnonzero(_starts_group(query, node))
-    total = np.add.reduceat(share, starts) if len(starts) else share
+    starts = _starts_group(query, node)
+    # bincount adds one by one, in this order.
+    total = np.asarray(np.bincount(np.cumsum(starts) - 1, share), dtype=np.float64)
     query, node = query[starts], node[starts]
 
     order = np.lexsort((node, -total, query))
