@@ -1,0 +1,54 @@
+"""sha256 of model files, remembered while size, time and inode stay the same."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from pathlib import Path
+
+from fastrecall._files import atomic_write
+from fastrecall.errors import CacheError
+
+_CHUNK = 1 << 20
+
+
+def sha256_of(path: Path, *, cache: Path | None = None) -> str:
+    """The sha256 of a file in hex; *cache* is the cache folder where it may be remembered.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    stat = path.stat()
+    stamp = [stat.st_size, stat.st_mtime_ns, stat.st_ino]
+    known = _read(cache) if cache else {}
+    entry = known.get(str(path))
+    if isinstance(entry, list) and entry[:3] == stamp and len(entry) == 4:
+        return str(entry[3])
+    digest = _hash(path)
+    if cache:
+        known[str(path)] = [*stamp, digest]
+        # A digest that cannot be remembered is computed again next time.
+        with contextlib.suppress(CacheError), atomic_write(_file(cache)) as file:
+            json.dump(known, file, indent=1, sort_keys=True)
+    return digest
+
+
+def _hash(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _file(cache: Path) -> Path:
+    return cache / "digests.json"
+
+
+def _read(cache: Path) -> dict[str, object]:
+    try:
+        known = json.loads(_file(cache).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
