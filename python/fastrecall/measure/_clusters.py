@@ -57,4 +57,5 @@ def cluster_sums(values: Floats, clusters: npt.ArrayLike | None) -> tuple[Floats
         )
     _, members = np.unique(labels, return_inverse=True)
     sizes = np.bincount(members).astype(np.float64)
-    return np.bincount(members, weights=values, minlength=len(sizes)), sizes
+    sums = np.bincount(members, weights=values).astype(np.float64, copy=False)
+    return sums, sizes

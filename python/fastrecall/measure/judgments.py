@@ -135,8 +135,9 @@ class Found:
 
     def per_query(self, amounts: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Add up one amount a gold item to one sum a query; 0 for a query without any."""
-        queries = self.judgments.queries
-        return np.bincount(queries, weights=np.asarray(amounts), minlength=len(self.judgments))
+        weights = np.asarray(amounts, np.float64)
+        sums = np.bincount(self.judgments.queries, weights, minlength=len(self.judgments))
+        return sums.astype(np.float64, copy=False)
 
 
 def locate(rankings: npt.ArrayLike, judgments: Judgments) -> Found:

@@ -29,13 +29,13 @@ class PairedHits(NamedTuple):
     neither: int
 
     @classmethod
-    def count(cls, first: npt.ArrayLike, second: npt.ArrayLike) -> PairedHits:
+    def of(cls, first: npt.ArrayLike, second: npt.ArrayLike) -> PairedHits:
         """Count two vectors of hits (true or 1) and misses (false or 0), ``[n]`` each.
 
         Raises:
             InputError: different shapes, or values other than 0 and 1.
 
-        >>> PairedHits.count([1, 1, 0, 1], [1, 0, 0, 0])
+        >>> PairedHits.of([1, 1, 0, 1], [1, 0, 0, 0])
         PairedHits(both=1, first=2, second=0, neither=1)
         """
         a, b = _hits(first, "first"), _hits(second, "second")

@@ -250,15 +250,14 @@ class _Table:
         return self._decoded(self._queries, rows), self._decoded(ordered, ids), rows, ids
 
     def _decoded(self, names: Iterable[bytes], column: npt.NDArray[Any]) -> tuple[str, ...]:
-        decoded = []
-        for number, name in enumerate(names):
-            try:
-                decoded.append(name.decode())
-            except UnicodeDecodeError:
-                line = self.lines[int((column == number).argmax())]
-                raise CorpusError(
-                    f"{self.path}:{line}: {name!r} is not UTF-8; convert the file to UTF-8"
-                ) from None
+        decoded: list[str] = []
+        try:
+            decoded.extend(name.decode() for name in names)
+        except UnicodeDecodeError as error:
+            line = self.lines[int((column == len(decoded)).argmax())]
+            raise CorpusError(
+                f"{self.path}:{line}: {error.object!r} is not UTF-8; convert the file to UTF-8"
+            ) from None
         return tuple(decoded)
 
     def _refuse_repeats(self, rows: npt.NDArray[np.int64], ids: Ids) -> None:
@@ -377,6 +376,6 @@ def _write(path: _Path, lines: Iterable[str]) -> None:
     # No name and no time in the header: equal content gives equal files.
     with (
         atomic_write(path, binary=True) as file,
-        gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed,
+        gzip.GzipFile("", "wb", fileobj=cast("IO[bytes]", file), mtime=0) as packed,
     ):
         packed.writelines(line.encode() for line in lines)
