@@ -5,7 +5,7 @@ Nothing here knows where a ranking came from, and nothing heavier than numpy is 
 
 from fastrecall.measure.bootstrap import bootstrap_difference, bootstrap_mean
 from fastrecall.measure.estimate import Estimate, estimate
-from fastrecall.measure.intervals import minimum_detectable_effect, newcombe, wilson
+from fastrecall.measure.intervals import minimum_detectable_effect, newcombe_paired, wilson
 from fastrecall.measure.judgments import Found, Judgments, locate
 from fastrecall.measure.metrics import Metric, parse_metrics
 from fastrecall.measure.paired import PairedHits, holm, mcnemar, permutation
@@ -28,7 +28,7 @@ __all__ = [
     "locate",
     "mcnemar",
     "minimum_detectable_effect",
-    "newcombe",
+    "newcombe_paired",
     "parse_metrics",
     "permutation",
     "read_qrels",

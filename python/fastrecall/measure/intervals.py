@@ -49,7 +49,7 @@ def wilson(k: int, n: int, *, z: float = Z95) -> tuple[float, float]:
     return lower, upper
 
 
-def newcombe(
+def newcombe_paired(
     both: int, first: int, second: int, neither: int, *, z: float = Z95
 ) -> tuple[float, float]:
     """Interval of the difference (share of the first) - (share of the second), paired.
@@ -74,7 +74,7 @@ def newcombe(
     Source: Newcombe 1998, Stat. Med. 17:2635-2650; recommended by Fagerland, Lydersen and Laake
     2014, Stat. Med. 33:2850-2875.
 
-    >>> "{:.4f} {:.4f}".format(*newcombe(59, 6, 16, 80))
+    >>> "{:.4f} {:.4f}".format(*newcombe_paired(59, 6, 16, 80))
     '-0.1186 -0.0046'
     """
     if min(both, first, second, neither) < 0:

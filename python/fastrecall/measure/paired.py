@@ -19,7 +19,7 @@ _SIGNS_AT_ONCE = 1 << 21
 
 
 class PairedHits(NamedTuple):
-    """How two arms answered the same questions; the order of `newcombe`'s arguments."""
+    """How two arms answered the same questions; the order of `newcombe_paired`'s arguments."""
 
     both: int
     first: int

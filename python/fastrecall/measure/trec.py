@@ -13,7 +13,7 @@ import math
 import os
 import zlib
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from fastrecall._files import atomic_write
 from fastrecall.errors import CorpusError, InputError
 from fastrecall.measure.judgments import Judgments
-from fastrecall.types import Ids, Rankings, Scores
+from fastrecall.types import Ids, Scores
 
 _Path: TypeAlias = str | os.PathLike[str]
 
@@ -79,7 +79,8 @@ def read_run(path: _Path) -> Run:
     table = _Table(path)
     scores = array("d")
     tag = b""
-    for line, (query, _, doc, _, score, tag) in _rows(path, _RUN_LINE):  # noqa: B007
+    for line, fields in _rows(path, _RUN_LINE):
+        query, _, doc, _, score, tag = fields
         table.add(line, query, doc)
         scores.append(_finite(score, path, line))
     queries, docs, rows, ids = table.finish()
@@ -126,98 +127,73 @@ def read_qrels(path: _Path) -> Qrels:
 
 
 def write_run(
-    path: _Path,
-    rankings: Rankings,
-    *,
-    queries: Sequence[str],
-    docs: Sequence[str],
-    tag: str = "fastrecall",
+    path: _Path, run: Mapping[str, Mapping[str, float]], *, tag: str = "fastrecall"
 ) -> None:
     """Write rankings as a TREC run; a path that ends in ``.gz`` is compressed.
 
-    The order of the ranking rules: scores are written strictly decreasing (lowered to the next
-    32-bit float where they tie or rise), so that every reader sees the same order. Without scores
-    the number of the remaining places stands in. Places with -1 are left out.
+    Documents are ranked by score, equal scores in the order given. Scores are written strictly
+    decreasing (lowered to the next 32-bit float where they tie), so that every reader sees the
+    same order.
 
     Args:
         path: the file; it appears whole or not at all.
-        rankings: ids ``[queries, width]`` and scores of the same shape, or none.
-        queries: a name for each row.
-        docs: a name for each id.
+        run: ``{query: {document: score}}``. A query with no document cannot be told in this
+            format; whoever scores the file takes it as absent, which is 0 as well.
         tag: the name of the system.
 
     Raises:
-        InputError: names with white space (the format separates fields by it) or not one for each
-            row, ids without a name or repeated in a row, scores that are not finite.
+        InputError: a name that is empty or holds white space (the format separates fields by it),
+            or a score that is no finite 32-bit number.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "run.txt")
-    >>> ids = np.array([[1, 0], [1, -1]], np.int32)
-    >>> write_run(path, Rankings(ids), queries=["q1", "q2"], docs=["d0", "d1"])
+    >>> write_run(path, {"q1": {"d1": 1.0, "d0": 2.0}, "q2": {"d1": 0.5}})
     >>> print(path.read_text().strip())
-    q1 Q0 d1 1 2 fastrecall
-    q1 Q0 d0 2 1 fastrecall
-    q2 Q0 d1 1 2 fastrecall
+    q1 Q0 d0 1 2 fastrecall
+    q1 Q0 d1 2 1 fastrecall
+    q2 Q0 d1 1 0.5 fastrecall
     """
-    ids = np.asarray(rankings.ids)
-    if len(ids) != len(queries):
-        raise InputError(f"there are {len(ids)} rankings and {len(queries)} query names")
-    if ids.size and ids.max() >= len(docs):
-        raise InputError(f"id {ids.max()} has no name; there are {len(docs)} document names")
-    ascending = np.sort(ids, axis=1)
-    repeated = (np.diff(ascending, axis=1) == 0) & (ascending[:, 1:] >= 0)
-    if repeated.any():
-        row = int(repeated.any(axis=1).argmax())
-        raise InputError(f"the ranking of query '{queries[row]}' holds a document twice")
-    _check_names([tag], "tag")
-    _check_names(queries, "query")
-    _check_names([docs[i] for i in np.unique(ids[ids >= 0])], "document")
-    scores = _falling(ids, rankings.scores)
+    _check_names({tag}, "tag")
+    _check_names(run, "query")
+    _check_names({doc for found in run.values() for doc in found}, "document")
 
     def lines() -> Iterator[str]:
-        for query, row, row_scores in zip(queries, ids, scores, strict=True):
-            places = np.flatnonzero(row >= 0)
-            found = zip(row[places].tolist(), row_scores[places].tolist(), strict=True)
-            for rank, (doc, score) in enumerate(found, 1):
-                yield f"{query} Q0 {docs[doc]} {rank} {score:.9g} {tag}\n"
+        for query, found in run.items():
+            docs, scores = _falling(query, found)
+            for rank, (doc, score) in enumerate(zip(docs, scores, strict=True), 1):
+                yield f"{query} Q0 {doc} {rank} {score:.9g} {tag}\n"
 
     _write(path, lines())
 
 
-def write_qrels(
-    path: _Path, judgments: Judgments, *, queries: Sequence[str], docs: Sequence[str]
-) -> None:
+def write_qrels(path: _Path, qrels: Mapping[str, Mapping[str, int]]) -> None:
     """Write judgments as TREC qrels; a path that ends in ``.gz`` is compressed.
-
-    A query without a gold item cannot be told in this format and is left out.
 
     Args:
         path: the file; it appears whole or not at all.
-        judgments: gold of each query.
-        queries: a name for each query.
-        docs: a name for each id.
+        qrels: ``{query: {document: grade}}``; grades above 0 are relevant. A query with no
+            judgment cannot be told in this format.
 
     Raises:
-        InputError: names with white space, or not one for each query and id.
+        InputError: a name that is empty or holds white space.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "qrels.txt")
-    >>> write_qrels(path, Judgments.from_dicts([{1: 2}]), queries=["q1"], docs=["d0", "d1"])
-    >>> path.read_text()
-    'q1 0 d1 2\\n'
+    >>> write_qrels(path, {"q1": {"d1": 2, "d0": 0}})
+    >>> print(path.read_text().strip())
+    q1 0 d1 2
+    q1 0 d0 0
     """
-    if len(judgments) != len(queries):
-        raise InputError(f"there are {len(judgments)} judged queries and {len(queries)} names")
-    if len(judgments.ids) and judgments.ids.max() >= len(docs):
-        raise InputError(
-            f"id {judgments.ids.max()} has no name; there are {len(docs)} document names"
-        )
-    _check_names(queries, "query")
-    _check_names([docs[i] for i in np.unique(judgments.ids)], "document")
-    items = zip(
-        judgments.queries.tolist(), judgments.ids.tolist(), judgments.grades.tolist(), strict=True
+    _check_names(qrels, "query")
+    _check_names({doc for judged in qrels.values() for doc in judged}, "document")
+    _write(
+        path,
+        (
+            f"{query} 0 {doc} {grade:d}\n"
+            for query, judged in qrels.items()
+            for doc, grade in judged.items()
+        ),
     )
-    _write(path, (f"{queries[query]} 0 {docs[doc]} {grade}\n" for query, doc, grade in items))
 
 
 class _Table:
@@ -335,22 +311,25 @@ def _first_rise(rows: npt.NDArray[np.int64], scores: Scores, lines: Sequence[int
     return int(min(np.asarray(lines)[by_query[1:][rises]])) if rises.any() else None
 
 
-def _falling(ids: Ids, scores: Scores | None) -> Scores:
-    """Scores that fall strictly along each row, as near to the given ones as that allows."""
-    if scores is None:
-        return np.broadcast_to(np.arange(ids.shape[1], 0, -1, dtype=np.float32), ids.shape)
-    falling = np.array(scores, np.float32)
-    if falling.shape != ids.shape:
-        raise InputError(f"scores have the shape {falling.shape} and ids {ids.shape}")
-    if not np.isfinite(falling[ids >= 0]).all():
-        raise InputError("scores hold nan or infinity where a document was returned")
-    bound = np.full(len(ids), np.inf, np.float32)
-    for place in range(ids.shape[1]):
-        returned = ids[:, place] >= 0
-        column = falling[returned, place]
-        column = np.minimum(column, np.nextafter(bound[returned], np.float32(-np.inf)))
-        falling[returned, place] = bound[returned] = column
-    return falling
+def _falling(query: str, found: Mapping[str, float]) -> tuple[list[str], list[float]]:
+    """Documents best first, with scores that fall strictly as 32-bit floats."""
+    with np.errstate(over="ignore"):
+        scores = np.array(list(found.values()), np.float64).astype(np.float32)
+    if not np.isfinite(scores).all():
+        at = int(np.argmin(np.isfinite(scores)))
+        doc, score = list(found.items())[at]
+        raise InputError(
+            f"query '{query}', document '{doc}': the score is {score}; "
+            "expected a finite 32-bit number"
+        )
+    order = np.argsort(-scores, kind="stable")
+    scores = scores[order]
+    if (np.diff(scores) == 0).any():
+        for place in range(1, len(scores)):
+            below = np.nextafter(scores[place - 1], np.float32(-np.inf))
+            scores[place] = min(scores[place], below)
+    docs = list(found)
+    return [docs[at] for at in order], scores.tolist()
 
 
 def _check_names(names: Iterable[str], what: str) -> None:
