@@ -1,7 +1,6 @@
 """The C++ engine. Everything here takes and returns numpy arrays; see `fastrecall.search` and
 `fastrecall.graph` for the documented faces."""
 
-
 import numpy as np
 import numpy.typing as npt
 

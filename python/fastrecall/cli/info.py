@@ -8,6 +8,8 @@ import sys
 
 import click
 
+PACKAGES = ("numpy", "pyarrow", "onnxruntime", "tokenizers")
+
 
 @click.command("info")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
@@ -23,11 +25,9 @@ def command(as_json: bool) -> None:
 
 
 def _facts() -> dict[str, object]:
-    from importlib import metadata
-
     from fastrecall import _core
     from fastrecall._threads import usable_cores
-    from fastrecall.embedding.folders import cache_folder
+    from fastrecall.embedding import cache_folder
 
     facts: dict[str, object] = {
         "fastrecall": _core.__version__,
@@ -38,12 +38,17 @@ def _facts() -> dict[str, object]:
         "threads": usable_cores(),
         "cache folder": str(cache_folder()),
     }
-    for package in ("numpy", "pyarrow", "onnxruntime", "tokenizers"):
-        try:
-            facts[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            facts[package] = "not installed"
+    facts |= {package: _version(package) for package in PACKAGES}
     return facts | {f"build: {name}": value for name, value in _core.build_info().items()}
+
+
+def _version(package: str) -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
 
 
 def _plain(value: object) -> str:

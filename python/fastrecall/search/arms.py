@@ -104,9 +104,9 @@ class Finder:
 class Arm:
     """One way of finding: its key in records, its title in tables and what it does.
 
-    ``uses`` names the flat lists it stands on. ``links_from`` is the one that its walk along closing
-    links starts from. ``cut`` is false for the walks that the article describes without a budget:
-    they are shown with their mean output size and never as the headline.
+    ``uses`` names the flat lists it stands on; ``links_from`` is the one whose head its walk along
+    closing links starts from. ``cut`` is false for the walks that the article describes without a
+    budget: they are shown with their mean output size and never as the headline.
     """
 
     key: str
@@ -140,7 +140,7 @@ def _bm25(finder: Finder) -> Rankings:
     queries = finder.queries
     depth = max(finder.reach.width, FUSION_DEPTH)
     ids, scores = finder.memory.bm25.search(
-        queries.texts, depth, exclude=queries.exclude, mask=queries.allowed
+        queries.texts, depth, exclude=queries.exclude, visible=queries.allowed
     )
     return Rankings(ids, scores)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fastrecall import corpus as corpus_room
-from fastrecall.embedding import embed, resolve_model
+from fastrecall.embedding import ModelInfo, embed, resolve_model
 from fastrecall.errors import CorpusError
 from fastrecall.search.arms import ARMS, Finder, Queries
 from fastrecall.search.memory import Memory
@@ -151,7 +151,7 @@ def evaluate_in_full(
             "schema": SCHEMA,
             "versions": versions(),
             "settings": settings.as_dict(),
-            "model": info.as_dict(),
+            "model": _model_block(info),
             "corpus": _corpus_block(corpus, case.gold),
             "protocols": blocks,
             "gain": gains,
@@ -205,6 +205,18 @@ def _own_issue_first(question: Asked, semantic: Rankings) -> int | None:
         return None
     first = semantic.ids[:, 0]
     return int(np.count_nonzero((first == question.nodes) & (question.nodes >= 0)))
+
+
+def _model_block(model: ModelInfo) -> dict[str, Any]:
+    return {
+        "id": model.id,
+        "revision": model.revision,
+        "sha256": model.sha256,
+        "tokenizer_sha256": model.tokenizer_sha256,
+        "dim": model.dim,
+        "pooling": model.pooling,
+        "max_tokens": model.max_tokens,
+    }
 
 
 def _corpus_block(corpus: Corpus, gold: Gold) -> dict[str, Any]:

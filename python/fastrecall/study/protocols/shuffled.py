@@ -23,11 +23,11 @@ def shuffle_links(links: Links, seed: int) -> Links:
     Within a group of equal degree the PR sets move on by one place of a seeded order, so that no
     issue keeps its own (but for a group of one).
 
-    >>> pairs = Links(*(np.array(a, dtype=np.int32) for a in ([0, 1], [7, 8])), np.ones(2, np.uint8))
-    >>> shuffle_links(pairs, 0).prs.tolist()
+    >>> issues, prs = np.array([0, 1], dtype=np.int32), np.array([7, 8], dtype=np.int32)
+    >>> shuffle_links(Links(issues, prs, np.ones(2, dtype=np.uint8)), 0).prs.tolist()
     [8, 7]
     """
-    issues, starts, degrees = np.unique(links.issues, return_index=True, return_counts=True)
+    _, starts, degrees = np.unique(links.issues, return_index=True, return_counts=True)
     rng = np.random.default_rng(seed)
     prs = links.prs.copy()
     for degree in np.unique(degrees):
