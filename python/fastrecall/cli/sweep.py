@@ -1,0 +1,79 @@
+"""``fastrecall sweep``: many settings on one corpus."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fastrecall.cli._options import corpus_options, model_options, parse_links, read_corpus
+
+
+@click.command("sweep")
+@corpus_options
+@click.option(
+    "--grid",
+    "grid",
+    multiple=True,
+    metavar="AXIS=V,V…",
+    help="Vary budget, seeds, depth, links, query or model; repeatable.",
+)
+@click.option(
+    "--rank-by",
+    default="leave-one-out/causal",
+    show_default=True,
+    metavar="PROTOCOL/ARM",
+    help="What the table is ordered by.",
+)
+@click.option(
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("sweep"),
+    show_default=True,
+    help="Where the records are kept; a rerun makes only those that are missing.",
+)
+@model_options
+@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+def command(
+    grid: tuple[str, ...],
+    rank_by: str,
+    folder: Path,
+    as_json: bool,
+    links: str,
+    no_cache: bool,
+    model: str,
+    threads: int | None,
+    **where: Any,
+) -> None:
+    """Evaluate CORPUS under every combination of settings, one record each.
+
+    The best row is marked only where every other one is significantly behind it (exact McNemar on
+    the same pairs, Holm over the rows).
+    """
+    from fastrecall._term import note, output_width, progress
+    from fastrecall.report.sweep_table import render_sweep
+    from fastrecall.study.settings import one_of
+    from fastrecall.study.sweep import parse_grid, rank_points, sweep
+
+    points = parse_grid(grid)
+    common = {"links": parse_links(links), "model": model, "threads": threads}
+    corpus, gold = read_corpus(**where)
+    results = []
+    with progress("settings", len(points)) as advance:
+        for done in sweep(corpus, points, folder, gold=gold, cache=not no_cache, **common):
+            results.append(done)
+            advance(1)
+    protocol, _, arm = rank_by.partition("/")
+    protocols = results[0][1]["protocols"]
+    one_of("protocol", protocol, tuple(protocols))
+    one_of("arm", arm, tuple(protocols[protocol]["arms"]))
+    rows = rank_points(results, protocol=protocol, arm=arm)
+    note(f"{len(results)} records in {folder}")
+    if as_json:
+        print(json.dumps(rows, ensure_ascii=False, indent=1))
+    else:
+        width, color = output_width()
+        sys.stdout.write(render_sweep(rows, ranked_by=rank_by, width=width, color=color))

@@ -1,0 +1,163 @@
+"""Many settings on one corpus, one record each; finished ones are not made again."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fastrecall.errors import InputError
+from fastrecall.measure.paired import holm
+from fastrecall.study.compare import compare
+from fastrecall.study.evaluate import evaluate
+from fastrecall.study.record import Record
+from fastrecall.study.settings import QUERY_MODES, one_of
+from fastrecall.types import LINK_SOURCES, Corpus
+
+SIGNIFICANCE = 0.05
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise InputError(f"'{text}' is not a whole number of 1 or more")
+    return int(text)
+
+
+def _links(text: str) -> tuple[str, ...]:
+    return tuple(one_of("link source", name, LINK_SOURCES) for name in text.split("+"))
+
+
+AXES: dict[str, Callable[[str], Any]] = {
+    "budget": _count,
+    "seeds": _count,
+    "depth": _count,
+    "links": _links,
+    "query": lambda text: one_of("query", text, QUERY_MODES),
+    "model": str,
+}
+"""What may be varied, and how a value is read."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One setting of a sweep: the values as typed, and as options of `evaluate`."""
+
+    typed: dict[str, str]
+    options: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The setting as text, e.g. ``budget=8 links=github``."""
+        return " ".join(f"{axis}={value}" for axis, value in self.typed.items())
+
+
+def parse_grid(specs: Sequence[str]) -> list[Point]:
+    """All points of a grid given as ``AXIS=VALUE,VALUE…``, one spec an axis.
+
+    Raises:
+        InputError: an unknown axis or value, or an axis given twice.
+
+    >>> [point.name for point in parse_grid(["budget=8,16", "links=published"])]
+    ['budget=8 links=published', 'budget=16 links=published']
+    """
+    axes: dict[str, list[tuple[str, Any]]] = {}
+    for spec in specs:
+        axis, equals, values = spec.partition("=")
+        if not equals or not values:
+            raise InputError(f"grid '{spec}' cannot be read; expected AXIS=VALUE,VALUE…")
+        one_of("axis", axis, tuple(AXES))
+        if axis in axes:
+            raise InputError(f"axis '{axis}' is given twice; put all its values into one --grid")
+        axes[axis] = [(text, AXES[axis](text)) for text in values.split(",")]
+    if not axes:
+        raise InputError("a sweep needs at least one --grid AXIS=VALUE,VALUE…")
+    return [
+        Point(
+            {axis: text for axis, (text, _) in zip(axes, chosen, strict=True)},
+            {axis: value for axis, (_, value) in zip(axes, chosen, strict=True)},
+        )
+        for chosen in itertools.product(*axes.values())
+    ]
+
+
+def sweep(
+    corpus: Corpus, points: Sequence[Point], folder: Path, **common: Any
+) -> Iterator[tuple[Point, Record]]:
+    """Evaluate every point, or read its record from *folder* when it is there already.
+
+    A record's file is named after the corpus and all settings, so that a changed corpus or option
+    never meets an old record; each is written whole, so that a sweep may be stopped at any time.
+    """
+    for point in points:
+        options = {**common, **point.options}
+        path = folder / f"{_file_name(corpus, point, options)}.json"
+        if path.exists():
+            yield point, Record.load(path)
+            continue
+        record = evaluate(corpus, **options)
+        record.save(path)
+        yield point, record
+
+
+def _file_name(corpus: Corpus, point: Point, options: Mapping[str, Any]) -> str:
+    # Threads and caching never change a result.
+    deciding = {k: v for k, v in options.items() if k not in ("threads", "cache", "gold")}
+    gold = options.get("gold")
+    said = json.dumps(
+        [corpus.fingerprint, gold.fingerprint if gold else None, deciding],
+        sort_keys=True,
+        default=list,
+    )
+    digest = hashlib.sha256(said.encode()).hexdigest()[:12]
+    readable = "".join(c if c.isalnum() or c in "=-+" else "_" for c in point.name)
+    return f"{readable}-{digest}"
+
+
+def rank_points(
+    results: Sequence[tuple[Point, Record]], *, protocol: str, arm: str
+) -> list[dict[str, Any]]:
+    """One row a point, best first, with what is distinguishable from the best.
+
+    ``behind`` is true where the paired difference to the best is significant after Holm's
+    correction, false where it is noise, and ``None`` for the best itself, or where the pairs asked
+    are not the same (other links make other pairs).
+    """
+    rows = []
+    for point, record in results:
+        block = record["protocols"][protocol]["arms"][arm]
+        rows.append({"point": point.name, "arm": block, "record": record})
+    rows.sort(key=lambda row: (-row["arm"]["rate"], row["point"]))
+    best = rows[0]
+    tested = [row for row in rows[1:] if _same_gold(row["record"], best["record"])]
+    p_values = [_p(row["record"], best["record"], protocol, arm) for row in tested]
+    for row, adjusted in zip(tested, holm(p_values), strict=True):
+        row["holm_p"] = float(adjusted)
+        row["behind"] = bool(adjusted < SIGNIFICANCE)
+    clear = len(tested) == len(rows) - 1 and all(row["behind"] for row in tested)
+    return [
+        {
+            "point": row["point"],
+            **{key: row["arm"][key] for key in ("hits", "pairs", "rate", "wilson95", "mrr")},
+            "mean_output": row["arm"]["mean_output"],
+            "holm_p": row.get("holm_p"),
+            "behind": row.get("behind"),
+            "best": clear and row is best,
+        }
+        for row in rows
+    ]
+
+
+def _same_gold(first: Record, second: Record) -> bool:
+    same: bool = first["corpus"]["gold_fingerprint"] == second["corpus"]["gold_fingerprint"]
+    return same
+
+
+def _p(record: Record, best: Record, protocol: str, arm: str) -> float:
+    for row in compare(record, best)["rows"]:
+        if (row["protocol"], row["arm"]) == (protocol, arm):
+            return float(row["mcnemar_p"])
+    raise InputError(f"the records of the sweep have no arm '{arm}' under '{protocol}'")
