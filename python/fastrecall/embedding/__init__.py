@@ -1,6 +1,7 @@
 """Texts to vectors: the embedding models, their files, and the cache of what they computed."""
 
-from fastrecall.embedding.folder import cache_folder
+from fastrecall.embedding.folders import cache_folder
+from fastrecall.embedding.hub import fetch_model
 from fastrecall.embedding.models import ModelInfo, list_models, resolve_model
 from fastrecall.embedding.pipeline import EmbedReport, embed, embed_with_report
 
@@ -10,6 +11,7 @@ __all__ = [
     "cache_folder",
     "embed",
     "embed_with_report",
+    "fetch_model",
     "list_models",
     "resolve_model",
 ]

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from fastrecall._files import atomic_write
 from fastrecall._term import note
-from fastrecall.embedding.folder import NO_CACHE_HINT
+from fastrecall.embedding.folders import NO_CACHE_HINT
 from fastrecall.embedding.models import ModelInfo
 from fastrecall.embedding.segment import (
     KEY_BYTES,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fastrecall.embedding.digest import sha256_of
-from fastrecall.embedding.folder import cache_folder
+from fastrecall.embedding.folders import cache_folder
 from fastrecall.errors import ModelError
 
 Pooling = Literal["mean", "cls", "sum"]
@@ -56,6 +56,26 @@ class ModelInfo:
     tokenizer: Path | None = None
     sha256: str | None = None
     tokenizer_sha256: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """What a record says of the model: all that its vectors depend on, nothing of this machine.
+
+        >>> resolve_model("fake").as_dict()["name"]
+        'fake'
+        """
+        return {
+            "name": self.name,
+            "id": self.id,
+            "source": self.source,
+            "revision": self.revision,
+            "sha256": self.sha256,
+            "tokenizer_sha256": self.tokenizer_sha256,
+            "dim": self.dim,
+            "pooling": self.pooling,
+            "max_tokens": self.max_tokens,
+            "query": self.query,
+            "passage": self.passage,
+        }
 
 
 @functools.cache

@@ -16,7 +16,7 @@ from fastrecall._term import progress as progress_bar
 from fastrecall._threads import resolve_threads
 from fastrecall.embedding.cache import VectorCache
 from fastrecall.embedding.fake import fake_vectors
-from fastrecall.embedding.folder import cache_folder
+from fastrecall.embedding.folders import cache_folder
 from fastrecall.embedding.models import ModelInfo, resolve_model
 from fastrecall.errors import InputError
 from fastrecall.types import Vectors
