@@ -64,6 +64,13 @@ std::vector<std::string> available_isas() {
     return names;
 }
 
+const Kernels* kernels_named(const char* isa) {
+    for (const Kernels* table : compiled) {
+        if (std::string(isa) == table->isa && cpu_runs(isa)) return table;
+    }
+    return nullptr;
+}
+
 const Kernels& kernels() {
     static const Kernels& chosen = choose();
     return chosen;

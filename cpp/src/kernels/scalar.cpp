@@ -1,4 +1,7 @@
 // The truth: plain loops that say what every other file must compute.
+#include <cmath>
+#include <cstring>
+
 #include "fastrecall/kernels.hpp"
 
 namespace fastrecall {
@@ -22,16 +25,96 @@ float dot_f32(const float* a, const float* b, std::size_t padded) {
     return sum;
 }
 
-std::int32_t dot_codes(const std::uint8_t* codes, const std::int8_t* query, std::size_t padded) {
-    std::int32_t sum = 0;
+std::int32_t dot_codes(const std::uint8_t* codes, const std::int8_t* query, std::int32_t bias,
+                       std::size_t padded) {
+    std::int32_t sum = bias;
     for (std::size_t i = 0; i < padded; ++i) sum += codes[i] * query[i];
     return sum;
+}
+
+void append(Sink& sink, std::int32_t id, float key) {
+    sink.ids[sink.count] = id;
+    sink.keys[sink.count] = key;
+    ++sink.count;
+}
+
+void screen_codes(const CodeGroups& vectors, const CodeQueries& queries, std::size_t padded) {
+    for (std::size_t q = 0; q < queries.count; ++q) {
+        const std::int8_t* query = queries.codes + q * padded;
+        for (std::size_t v = 0; v < vectors.groups * kGroup; ++v) {
+            const std::uint8_t* codes = vectors.codes + v / kGroup * kGroup * padded;
+            std::int32_t product = queries.bias[q];
+            for (std::size_t i = 0; i < padded; ++i) {
+                const std::size_t line = i / kCodeStep * kGroup * kCodeStep;
+                product += codes[line + v % kGroup * kCodeStep + i % kCodeStep] * query[i];
+            }
+            const float key = vectors.scales[v] * static_cast<float>(product) +
+                              queries.slope[q] * vectors.residuals[v];
+            if (key >= queries.threshold[q]) {
+                append(queries.sinks[q], vectors.first_id + static_cast<std::int32_t>(v), key);
+            }
+        }
+    }
+}
+
+void screen_floats(const float* rows, std::size_t stride, std::size_t count, std::int32_t first_id,
+                   const FloatPanel& panel) {
+    for (std::size_t row = 0; row < count; ++row) {
+        for (std::size_t lane = 0; lane < panel.lanes; ++lane) {
+            float key = 0;
+            for (std::size_t i = 0; i < panel.dim; ++i) {
+                key += rows[row * stride + i] * panel.values[i * panel.lanes + lane];
+            }
+            if (key >= panel.threshold[lane]) {
+                append(panel.sinks[lane], first_id + static_cast<std::int32_t>(row), key);
+            }
+        }
+    }
+}
+
+// Half precision: 1 sign, 5 exponent bits (bias 15), 10 fraction bits; below 2^-14 steps of 2^-24.
+std::uint16_t half_of(float value) {
+    const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+    const float size = std::fabs(value);
+    if (!(size <= 65504.0F)) {  // too large, infinite or nan
+        if (std::isnan(value)) return static_cast<std::uint16_t>(sign | 0x7E00);
+        return static_cast<std::uint16_t>(sign | (size < 65520.0F ? 0x7BFF : 0x7C00));
+    }
+    int exponent;
+    std::frexp(size, &exponent);                            // size = fraction * 2^exponent
+    const int step = exponent > -13 ? exponent - 11 : -24;  // the last place's weight, as a power
+    const float steps = std::nearbyint(std::ldexp(size, -step));  // ties to even; at most 2048
+    // Adding into the exponent field carries correctly when rounding reaches the next power.
+    const int field = step == -24 ? 0 : step + 24;
+    return static_cast<std::uint16_t>(sign | (field * 1024 + static_cast<int>(steps)));
+}
+
+float float_of(std::uint16_t half) {
+    const int exponent = half >> 10 & 31, fraction = half & 1023;
+    float size;
+    if (exponent == 31) {
+        size = fraction != 0 ? NAN : INFINITY;
+    } else if (exponent == 0) {
+        size = std::ldexp(static_cast<float>(fraction), -24);
+    } else {
+        size = std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+    }
+    return (half & 0x8000) != 0 ? -size : size;
+}
+
+void to_half(const float* from, std::uint16_t* to, std::size_t padded) {
+    for (std::size_t i = 0; i < padded; ++i) to[i] = half_of(from[i]);
+}
+
+void from_half(const std::uint16_t* from, float* to, std::size_t padded) {
+    for (std::size_t i = 0; i < padded; ++i) to[i] = float_of(from[i]);
 }
 
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {"scalar", kCodeMax, dot_f64, dot_f32, dot_codes};
+const Kernels table = {"scalar",  kCodeMax,     kGroup,        dot_f64, dot_f32,
+                       dot_codes, screen_codes, screen_floats, to_half, from_half};
 
 }  // namespace scalar
 }  // namespace fastrecall
