@@ -6,6 +6,7 @@
 namespace fastrecall::bindings {
 
 void register_errors(pybind11::module_& module);
+void register_graph(pybind11::module_& module);
 void register_info(pybind11::module_& module);
 void register_search(pybind11::module_& module);
 

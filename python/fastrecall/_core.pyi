@@ -46,31 +46,28 @@ class Graph:
         sources: npt.ArrayLike,
         targets: npt.ArrayLike,
         *,
-        types: npt.ArrayLike | None = ...,
+        types: npt.NDArray[np.integer] | None = ...,
         weights: npt.ArrayLike | None = ...,
-        nodes: int = ...,
+        nodes: int | None = ...,
     ) -> None: ...
     @property
     def nodes(self) -> int: ...
     @property
     def edges(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
     def walk(
         self,
         seeds: npt.ArrayLike,
         *,
         depth: int,
-        budget: int,
-        order: str = ...,
+        budget: int | None,
+        order: str,
         types: int = ...,
         undirected: bool = ...,
         exclude_offsets: _I64 | None = ...,
         exclude_ids: _I32 | None = ...,
-        exclude_edges_of: _I32 | None = ...,
         threads: int = ...,
-    ) -> tuple[_I32, _I32, _I32]: ...
-    def bfs(
-        self, source: int, *, types: int = ..., undirected: bool = ..., threads: int = ...
-    ) -> _I32: ...
-    def neighbours(
-        self, node: int, *, types: int = ..., undirected: bool = ...
-    ) -> tuple[_I32, _U8, _F32]: ...
+    ) -> tuple[_I32, _I32]: ...
+    def bfs(self, source: int, *, types: int = ..., undirected: bool = ...) -> _I32: ...
+    def neighbours(self, node: int, *, backwards: bool = ...) -> tuple[_I32, _U8, _F32]: ...
