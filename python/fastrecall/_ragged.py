@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +46,7 @@ def flatten_lists(lists: IdLists, *, queries: int, name: str) -> tuple[npt.NDArr
     return offsets, np.concatenate([*kept, np.empty(0, np.int32)])
 
 
-def _without_padding(row: npt.NDArray[np.generic], name: str) -> Ids:
+def _without_padding(row: npt.NDArray[Any], name: str) -> Ids:
     if row.size == 0:
         return np.empty(0, np.int32)
     if row.ndim != 1 or row.dtype.kind not in "iu":
