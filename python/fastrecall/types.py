@@ -160,7 +160,8 @@ class Links:
 class GoldPair:
     """A question with its answer: the issue that asks and the PR that fixed it.
 
-    ``issue_node`` and ``pr_node`` are -1 when the ticket is not in the corpus.
+    ``issue_node`` and ``pr_node`` are -1 when the ticket is not in the corpus. ``pr_repo`` is set
+    only when the PR is in another repository than the issue.
     """
 
     repo: str
@@ -171,6 +172,7 @@ class GoldPair:
     issue_node: int
     pr_node: int
     grade: int = 1
+    pr_repo: str = ""
 
 
 @dataclass(frozen=True)

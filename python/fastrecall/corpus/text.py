@@ -1,0 +1,51 @@
+"""What a node says, and what a query asks; cuts are in code points (DESIGN §4)."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, get_args
+
+from fastrecall.errors import InputError
+from fastrecall.types import Corpus, Ticket
+
+TITLE_CHARACTERS = 120
+BODY_CHARACTERS = 300
+
+QueryMode: TypeAlias = Literal["title", "body", "title+body"]
+
+QUERY_MODES: tuple[QueryMode, ...] = get_args(QueryMode)
+
+_PREFIX = {"issue": "issue", "pr": "PR"}
+
+
+def node_text(ticket: Ticket) -> str:
+    r"""The text that is embedded and searched for a ticket.
+
+    >>> node_text(Ticket("", "pr", 7, "Fix crash", "Closes #5", 0))
+    'PR #7: Fix crash\nCloses #5'
+    """
+    title, body = ticket.title[:TITLE_CHARACTERS], ticket.body[:BODY_CHARACTERS]
+    return f"{_PREFIX[ticket.kind]} #{ticket.number}: {title}\n{body}"
+
+
+def node_texts(corpus: Corpus) -> list[str]:
+    """The text of every node, in node order."""
+    return [node_text(ticket) for ticket in corpus.tickets]
+
+
+def query_text(ticket: Ticket, mode: QueryMode = "title") -> str:
+    r"""What is asked in the name of a ticket: its cut title, its cut body, or both.
+
+    Raises:
+        InputError: *mode* is none of `QUERY_MODES`.
+
+    >>> query_text(Ticket("", "issue", 5, "Crash", "It crashes.", 0), "title+body")
+    'Crash\nIt crashes.'
+    """
+    title, body = ticket.title[:TITLE_CHARACTERS], ticket.body[:BODY_CHARACTERS]
+    if mode == "title":
+        return title
+    if mode == "body":
+        return body
+    if mode == "title+body":
+        return f"{title}\n{body}"
+    raise InputError(f"query is {mode!r}; expected one of {', '.join(QUERY_MODES)}")
