@@ -1,0 +1,152 @@
+"""Read a source tree through git: what a checkout tracks, or the files of a commit.
+
+Only plumbing commands: the work tree is not touched, and a bare repository will do.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from fastrecall.errors import CorpusError
+
+# A hook or a lazy download configured in a foreign repository must not run because we list it.
+_SAFE = ("-c", "core.fsmonitor=false", "-c", "core.quotepath=false")
+_ENVIRONMENT = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+
+_SUBMODULE, _SYMLINK = "160000", "120000"
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """A file of a commit; ``size`` is -1 when the object is not in the repository."""
+
+    path: str
+    oid: str
+    size: int
+    is_symlink: bool
+    is_submodule: bool
+
+
+def checkout_files(folder: Path) -> list[str] | None:
+    """Files that a checkout tracks or would track, relative to *folder*.
+
+    ``None`` when *folder* is not in a checkout (or is ignored by the one around it, or git is not
+    installed): the caller then walks the folder itself.
+    """
+    try:
+        inside = _run(folder, "rev-parse", "--is-inside-work-tree")
+        if inside.strip() != b"true" or _ignored(folder):
+            return None
+        listed = _run(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    except CorpusError:
+        return None
+    return sorted({os.fsdecode(name) for name in listed.split(b"\0") if name})
+
+
+def resolve_commit(repository: Path, commit: str) -> str:
+    """The full id of a commit, tag or branch.
+
+    Raises:
+        CorpusError: no git, no repository, or no such commit.
+    """
+    wanted = f"{commit}^{{commit}}"
+    problem = f"{repository} has no commit {commit!r}"
+    found = _run(repository, "rev-parse", "--verify", "--end-of-options", wanted, problem=problem)
+    return found.decode().strip()
+
+
+def commit_entries(repository: Path, commit: str) -> list[TreeEntry]:
+    """The files of *commit* below *repository*, sorted by path.
+
+    Raises:
+        CorpusError: git cannot read the tree.
+    """
+    listed = _run(repository, "ls-tree", "-r", "-z", commit)
+    rows = []
+    for line in filter(None, listed.split(b"\0")):
+        head, _, path = line.partition(b"\t")
+        mode, _kind, oid = head.decode().split()
+        rows.append((os.fsdecode(path), oid, mode))
+    rows.sort()
+    sizes = _sizes(repository, [oid for _, oid, mode in rows if mode != _SUBMODULE])
+    return [
+        TreeEntry(path, oid, sizes.get(oid, -1), mode == _SYMLINK, mode == _SUBMODULE)
+        for path, oid, mode in rows
+    ]
+
+
+def read_blobs(repository: Path, oids: Sequence[str]) -> Iterator[bytes]:
+    """The contents of objects that are known to exist, in the order asked.
+
+    Raises:
+        CorpusError: an object cannot be read.
+    """
+    with _batch(repository, "--batch") as (ask, answers):
+        for oid in oids:
+            # One question, one answer: writing all first would fill both pipes and stop for good.
+            ask.write(f"{oid}\n".encode())
+            ask.flush()
+            header = answers.readline().split()
+            if len(header) != 3:
+                raise CorpusError(f"{repository}: git cannot read object {oid}; try: git fsck")
+            data = answers.read(int(header[2]))
+            answers.read(1)
+            yield data
+
+
+def _sizes(repository: Path, oids: Sequence[str]) -> dict[str, int]:
+    with _batch(repository, "--batch-check") as (ask, answers):
+        sizes = {}
+        for oid in dict.fromkeys(oids):
+            ask.write(f"{oid}\n".encode())
+            ask.flush()
+            answer = answers.readline().split()
+            if len(answer) == 3:
+                sizes[oid] = int(answer[2])
+    return sizes
+
+
+@contextmanager
+def _batch(repository: Path, mode: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    process = subprocess.Popen(
+        ["git", *_SAFE, "-C", os.fspath(repository), "cat-file", mode],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | _ENVIRONMENT,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process:
+        yield process.stdin, process.stdout
+        process.stdin.close()
+
+
+def _ignored(folder: Path) -> bool:
+    """Whether the checkout around *folder* ignores it: then its list would be empty."""
+    command = ["git", *_SAFE, "-C", os.fspath(folder), "check-ignore", "-q", "."]
+    done = subprocess.run(command, capture_output=True, env=os.environ | _ENVIRONMENT, check=False)
+    return done.returncode == 0
+
+
+def _run(folder: Path, *arguments: str, problem: str | None = None) -> bytes:
+    command = ["git", *_SAFE, "-C", os.fspath(folder), *arguments]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, env=os.environ | _ENVIRONMENT, check=False
+        )
+    except FileNotFoundError:
+        raise CorpusError(
+            f"reading {folder} through git needs git, which is not installed"
+        ) from None
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        reason = said[-1] if said else f"git {arguments[0]} failed"
+        raise CorpusError(f"{problem or folder}: {reason}")
+    return done.stdout
