@@ -120,6 +120,7 @@ def read_corpus(
         issues=issues,
         window_prs=window_prs,
         window_issues=window_issues,
-        author_filter=author_filter,
+        # None: the usual filter; an empty pattern: no filter.
+        author_filter=room.AUTHOR_FILTER if author_filter is None else author_filter or None,
     )
     return loaded, None if rows is None else room.gold_from_rows(loaded, rows)

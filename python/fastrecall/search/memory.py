@@ -51,13 +51,13 @@ class Memory:
     @cached_property
     def closes(self) -> Graph:
         """The graph of ``closes`` edges, issue → PR."""
-        return Graph(*closing_edges(self.links), nodes=len(self), threads=self.threads)
+        return Graph.from_edges(closing_edges(self.links), nodes=len(self), threads=self.threads)
 
     @cached_property
     def similar(self) -> Graph:
         """The graph of ``similar`` edges: the nearest neighbours, in both directions."""
         ids, scores = self.knn(self.exact, min(self.neighbours, max(len(self) - 1, 0)))
-        return Graph(*similar_edges(ids, scores), nodes=len(self), threads=self.threads)
+        return Graph.from_edges(similar_edges(ids, scores), nodes=len(self), threads=self.threads)
 
     def with_links(self, links: Links) -> Memory:
         """The same corpus with other closing links; what was already built is shared."""

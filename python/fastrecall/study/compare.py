@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastrecall.errors import RecordError
-from fastrecall.measure.intervals import newcombe
+from fastrecall.measure.intervals import newcombe_paired
 from fastrecall.measure.paired import PairedHits, holm, mcnemar
 
 PairKey = tuple[str, int, int]
@@ -72,7 +72,7 @@ def _arm_row(
         "first_hits": sum(before[key] for key in shared),
         "second_hits": sum(after[key] for key in shared),
         "difference": (counts.first - counts.second) / max(len(shared), 1),
-        "ci95": list(newcombe(*counts)),
+        "ci95": list(newcombe_paired(*counts)),
         "mcnemar_p": mcnemar(counts.first, counts.second),
         "won": [_ref(key) for key in won],
         "lost": [_ref(key) for key in lost],

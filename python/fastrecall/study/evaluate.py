@@ -177,7 +177,7 @@ def _case(corpus: Corpus, gold: Gold | None, settings: Settings) -> Case:
     else:
         links = corpus_room.find_links(corpus).of(*settings.links)
     if gold is None:
-        gold = corpus_room.gold_from_links(corpus, links)
+        gold = corpus_room.gold_from_links(corpus, links, settings.links)
     if not any(pair.pr_node >= 0 for pair in gold.pairs):
         raise CorpusError(
             f"{corpus.name}: nothing to ask, for none of {len(gold)} gold pairs has its PR among "

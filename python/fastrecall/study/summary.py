@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrecall.measure.bootstrap import bootstrap_mean
-from fastrecall.measure.intervals import newcombe, wilson
+from fastrecall.measure.intervals import newcombe_paired, wilson
 from fastrecall.measure.paired import PairedHits, mcnemar
 from fastrecall.search.arms import CURVE_DEPTH, Arm
 from fastrecall.types import Rankings
@@ -80,7 +80,7 @@ def gain_block(better: Arm, base: Arm, won: Ranks, against: Ranks) -> dict[str, 
     return {
         "title": f"{better.title} over {base.title}",
         "difference": (counts.first - counts.second) / len(won),
-        "ci95": list(newcombe(*counts)),
+        "ci95": list(newcombe_paired(*counts)),
         "won": counts.first,
         "lost": counts.second,
         "mcnemar_p": mcnemar(counts.first, counts.second),
