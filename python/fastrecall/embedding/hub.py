@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from fastrecall._files import atomic_write
 from fastrecall.embedding.digest import sha256_of

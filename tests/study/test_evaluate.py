@@ -1,0 +1,133 @@
+"""The evaluation against a slow reading of its definition, and what its record promises."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fastrecall.corpus import find_links, gold_from_links, node_texts
+from fastrecall.embedding import embed
+from fastrecall.errors import CorpusError, InputError
+from fastrecall.search.arms import ARMS
+from fastrecall.study import Record, evaluate
+from fastrecall.study.evaluate import evaluate_in_full
+from fastrecall.types import Corpus, Gold
+from oracles import arms as oracle
+
+Maker = Callable[[int, int], Corpus]
+FAKE = {"model": "fake", "cache": False}
+PROTOCOLS = ("published", "leave-one-out")
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("budget", [1, 8, 32])
+def test_hits_equal_those_of_the_definition(random_corpus: Maker, seed: int, budget: int) -> None:
+    corpus = random_corpus(120, seed)
+    pairs = sorted(
+        (pair.issue_node, pair.pr_node)
+        for pair in gold_from_links(corpus, find_links(corpus), ("published",)).pairs
+    )
+    record = evaluate(corpus, budget=budget, depth=3, protocols=PROTOCOLS, **FAKE)
+    vectors = embed(node_texts(corpus), **FAKE)
+    issues = sorted({issue for issue, _ in pairs})
+    asked = [corpus.tickets[issue].title for issue in issues]
+    queries = dict(zip(issues, embed(asked, **FAKE, kind="query"), strict=True))
+    links = oracle.closing(pairs)
+    everything = range(len(corpus))
+    prs = [node for node in everything if corpus.is_pr[node]]
+    for protocol in PROTOCOLS:
+        semantic, only_prs, causal, uncut = {}, {}, {}, {}
+        for issue in issues:
+            missing = issue if protocol == "leave-one-out" else None
+            there = [node for node in everything if node != missing]
+            seeds = oracle.nearest(vectors, queries[issue], there, budget)
+            semantic[issue] = seeds
+            only_prs[issue] = oracle.nearest(vectors, queries[issue], prs, budget)
+            uncut[issue] = oracle.causal(seeds, links, depth=3, missing=missing)
+            causal[issue] = uncut[issue][:budget]
+        arms = record["protocols"][protocol]["arms"]
+        assert arms["semantic"]["hits"] == oracle.hits(semantic, pairs, budget)
+        assert arms["semantic_prs"]["hits"] == oracle.hits(only_prs, pairs, budget)
+        assert arms["causal"]["hits"] == oracle.hits(causal, pairs, budget)
+        assert arms["causal_uncut"]["hits"] == oracle.hits(uncut, pairs, len(corpus))
+        size = np.mean([len(found) for found in uncut.values()])
+        assert arms["causal_uncut"]["mean_output"] == pytest.approx(size)
+
+
+def test_the_rows_tell_the_same_as_the_summary(random_corpus: Maker) -> None:
+    record = evaluate(random_corpus(150, 5), **FAKE)
+    for protocol, block in record["protocols"].items():
+        asked = [row for row in record["queries"] if protocol in row["ranks"]]
+        for arm, summary in block["arms"].items():
+            ranks = [row["ranks"][protocol][arm] for row in asked]
+            found = [rank for rank in ranks if rank is not None]
+            assert len(ranks) == summary["pairs"]
+            assert len(found) == summary["hits"]
+            assert sum(1 / rank for rank in found) / len(ranks) == pytest.approx(summary["mrr"])
+            if ARMS[arm].cut:
+                assert max(found, default=0) <= record["settings"]["budget"]
+                assert summary["hits_at"][31] == summary["hits"]
+            for row in asked:
+                missed = row["ranks"][protocol][arm] is None
+                assert missed == (arm in row["misses"].get(protocol, {}))
+
+
+def test_threads_change_nothing_but_timings(random_corpus: Maker) -> None:
+    corpus = random_corpus(300, 6)
+    one, two, seven = (
+        evaluate(corpus, threads=threads, **FAKE).to_json(timings=False) for threads in (1, 2, 7)
+    )
+    assert one == two == seven
+
+
+def test_excluded_issue_leaves_no_trace(random_corpus: Maker) -> None:
+    evaluation = evaluate_in_full(random_corpus(120, 7), protocols=["leave-one-out"], **FAKE)
+    asked = evaluation.asked["leave-one-out"]
+    for arm, rankings in evaluation.found["leave-one-out"].items():
+        assert not (rankings.ids == asked.nodes[:, None]).any(), arm
+
+
+def test_pairs_whose_pr_is_not_there_are_counted_apart(random_corpus: Maker) -> None:
+    corpus = random_corpus(60, 8)
+    gold = gold_from_links(corpus, find_links(corpus), ("published",))
+    lost = replace(gold.pairs[0], pr=9999, pr_node=-1)
+    record = evaluate(corpus, gold=Gold((*gold.pairs, lost), "given", "x"), **FAKE)
+    block = record["protocols"]["published"]
+    assert (block["pairs"], block["unreachable"]) == (len(gold), 1)
+    assert [row["pr"] for row in record["queries"] if row.get("unreachable")] == [9999]
+    assert "1 pair not asked" in record.table()
+
+
+def test_a_corpus_without_links_says_what_to_do(random_corpus: Maker) -> None:
+    corpus = random_corpus(40, 9)
+    bare = replace(corpus, tickets=tuple(replace(t, body="") for t in corpus.tickets))
+    with pytest.raises(CorpusError, match=r"random: nothing to ask.*--links github\+title"):
+        evaluate(bare, **FAKE)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"budget": 0}, "budget is 0; expected 1 or more"),
+        ({"protocols": ["publised"]}, "did you mean 'published'"),
+        ({"arms": ["casual"]}, "did you mean 'causal'"),
+        ({"links": ["gitlab"]}, "link source 'gitlab' is unknown"),
+        ({"query": "titel"}, "did you mean 'title'"),
+    ],
+)
+def test_bad_options_are_named(
+    random_corpus: Maker, options: dict[str, object], sentence: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        evaluate(random_corpus(20, 1), **FAKE, **options)
+    assert sentence in str(caught.value)
+
+
+def test_a_record_survives_its_file(random_corpus: Maker, tmp_path_factory: object) -> None:
+    record = evaluate(random_corpus(60, 10), **FAKE)
+    assert json.loads(record.to_json()) == json.loads(json.dumps(dict(record)))
+    assert Record(json.loads(record.to_json())).to_json() == record.to_json()
