@@ -10,7 +10,18 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "python" / "fastrecall"
 
 FLOORS = (
-    {"_core", "types", "errors", "config", "_files", "_lazy", "_term", "_threads", "_toml"},
+    {
+        "_core",
+        "types",
+        "errors",
+        "config",
+        "_files",
+        "_lazy",
+        "_ragged",
+        "_term",
+        "_threads",
+        "_toml",
+    },
     {"corpus", "embedding", "graph", "measure"},
     {"search"},
     {"report"},
