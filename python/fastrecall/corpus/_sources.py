@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,21 +27,26 @@ _EXPECTED = "prs.json and issues.json (also .gz), *.parquet, or *.jsonl (also .g
 
 
 class Source(NamedTuple):
-    """One file; ``kind`` None: each record tells what it is."""
+    """A file or a list of records; ``kind`` None: each record tells what it is."""
 
-    path: Path
+    where: str
     kind: Kind | None
+    records: Callable[[], Iterator[Mapping[str, Any]]]
+    may_be_cut: bool = False
 
-    @property
-    def format(self) -> str | None:
-        return _format(self.path)
+    @classmethod
+    def of(cls, where: str, records: Iterable[Mapping[str, Any]], kind: Kind | None) -> Source:
+        """Records that are in memory."""
+        return cls(where, kind, lambda: iter(records))
 
-    def records(self) -> Iterator[Mapping[str, Any]]:
-        if not self.path.exists():
-            raise CorpusError(f"{self.path}: there is no such file; expected {_EXPECTED}")
-        if self.format == "Parquet":
-            return stream_parquet(self.path)
-        return stream_records(self.path)
+    @classmethod
+    def at(cls, path: Path, kind: Kind | None) -> Source:
+        """The records in a file."""
+        if not path.exists():
+            raise CorpusError(f"{path}: there is no such file; expected {_EXPECTED}")
+        if _format(path) == "Parquet":
+            return cls(str(path), kind, lambda: stream_parquet(path))
+        return cls(str(path), kind, lambda: stream_records(path), may_be_cut=True)
 
 
 def find_sources(place: Path) -> list[Source]:
@@ -59,19 +64,17 @@ def find_sources(place: Path) -> list[Source]:
             "or 'demo'"
         )
     if not place.is_dir():
-        return [_source(place)]
+        return [Source.at(place, _kind(place))]
     try:
         names = sorted(path for path in place.iterdir() if path.name[0] not in "._")
     except OSError as error:
         raise CorpusError(f"cannot read {place}: {error.strerror or error}") from error
-    files = [_source(path) for path in names if _format(path) and not _doubled(path)]
     for chosen in ("JSON", "Parquet", "JSON lines"):
-        sources = [
-            source
-            for source in files
-            if source.format == chosen and (chosen != "JSON" or _names_tickets(source))
-        ]
-        if sources:
+        files = [path for path in names if _format(path) == chosen and not _doubled(path)]
+        if chosen == "JSON":
+            files = [path for path in files if _names_tickets(path)]
+        if files:
+            sources = [Source.at(path, _kind(path)) for path in files]
             return sorted(sources, key=lambda source: source.kind != "pr")
     listed = ", ".join(path.name for path in names[:5])
     raise CorpusError(
@@ -79,16 +82,17 @@ def find_sources(place: Path) -> list[Source]:
     )
 
 
-def _source(path: Path) -> Source:
-    stem = _plain_name(path).rpartition(".")[0] or path.name
+def _kind(path: Path) -> Kind | None:
+    """What a file holds, as its name says: prs.json, ydb-issues.json.gz …"""
+    stem = Path(_plain_name(path)).stem.lower()
     for word, kind in _KIND_WORDS.items():
-        if stem.lower().endswith(word):
-            return Source(path, kind)
-    return Source(path, None)
+        if stem.endswith(word):
+            return kind
+    return None
 
 
-def _names_tickets(source: Source) -> bool:
-    return source.kind is not None or _plain_name(source.path).lower() == "tickets.json"
+def _names_tickets(path: Path) -> bool:
+    return _kind(path) is not None or _plain_name(path).lower() == "tickets.json"
 
 
 def _plain_name(path: Path) -> str:

@@ -12,11 +12,13 @@ from typing import NamedTuple
 _OWNER_AND_NAME = r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}"
 _NUMBER = r"[1-9][0-9]{0,9}(?!_*[^\W_])"
 
-_REFERENCE = rf"""
+REFERENCE = rf"""
     (?: (?P<repo>{_OWNER_AND_NAME})? \# | gh- ) (?P<number>{_NUMBER})
     | <? https?://(?:www\.)?github\.com/ (?P<address_repo>{_OWNER_AND_NAME})
       /(?:issues|pull)/ (?P<address_number>{_NUMBER})
 """
+"""Any form in which an issue can be named, for verbose patterns; `reference_of` reads the match."""
+
 _KEYWORD = r"(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)"
 _GERUND = r"(?:closing|fixing|resolving)"
 
@@ -27,7 +29,7 @@ _WORD_START = r"(?<!\w)(?:(?<!\\)_{1,2})?"
 
 def _closing(keyword: str) -> re.Pattern[str]:
     return re.compile(
-        rf"{_WORD_START}{keyword}:?[ \t\xa0]+(?:{_REFERENCE})", re.IGNORECASE | re.VERBOSE
+        rf"{_WORD_START}{keyword}:?[ \t\xa0]+(?:{REFERENCE})", re.IGNORECASE | re.VERBOSE
     )
 
 
@@ -57,7 +59,7 @@ def closing_references(text: str) -> Iterator[Reference]:
     >>> [r.number for r in closing_references("Fixes #1, #2. Closes: GH-3, fixing #4, fix a #5")]
     [1, 3]
     """
-    return map(_reference, _CLOSING.finditer(text))
+    return map(reference_of, _CLOSING.finditer(text))
 
 
 def title_references(title: str) -> Iterator[Reference]:
@@ -72,7 +74,7 @@ def title_references(title: str) -> Iterator[Reference]:
     []
     """
     for match in _CLOSING_IN_TITLE.finditer(title):
-        reference = _reference(match)
+        reference = reference_of(match)
         before = title[: match.start()].rstrip()
         if reference.number > 9 or not before or not before[-1].isalnum():
             yield reference
@@ -98,7 +100,8 @@ def named_repositories(text: str) -> Iterator[str]:
         yield match[1] or match[2]
 
 
-def _reference(match: re.Match[str]) -> Reference:
+def reference_of(match: re.Match[str]) -> Reference:
+    """The reference in a match of a pattern that contains `REFERENCE`."""
     repo = match["repo"] or match["address_repo"] or ""
     number = int(match["number"] or match["address_number"])
     return Reference(repo, number, match.start(), match.end())

@@ -49,6 +49,28 @@ class GoldDifference(NamedTuple):
     only_found: tuple[GoldPair, ...]
     only_given: tuple[GoldPair, ...]
 
+    def lines(self) -> list[str]:
+        """The differences as text, one a line; a summary comes first."""
+        if not self.only_found and not self.only_given:
+            return ["the pairs found by rule and the pairs given are the same"]
+        return [
+            f"{len(self.only_found)} pairs were found by rule and not given, "
+            f"{len(self.only_given)} were given and not found",
+            *(f"only found: {_line(pair)}" for pair in self.only_found),
+            *(f"only given: {_line(pair)}" for pair in self.only_given),
+        ]
+
+
+def _line(pair: GoldPair) -> str:
+    pr_repo = pair.pr_repo or pair.repo
+    absent = [
+        f"the {what} is not in the corpus"
+        for what, node in (("issue", pair.issue_node), ("PR", pair.pr_node))
+        if node < 0
+    ]
+    reason = f" ({', '.join(absent)})" if absent else ""
+    return f"issue {pair.repo}#{pair.issue}, PR {pr_repo}#{pair.pr}{reason}: {pair.query}"
+
 
 def make_gold(pairs: Iterable[GoldPair], *, origin: str) -> Gold:
     """Gold from pairs: sorted by (repository, issue, PR), each pair once with its highest grade."""
@@ -65,8 +87,12 @@ def _key(pair: GoldPair) -> tuple[str, int, str, int]:
     return pair.repo, pair.issue, pair.pr_repo or pair.repo, pair.pr
 
 
-def gold_from_links(corpus: Corpus, links: Links, sources: Sequence[LinkSource]) -> Gold:
+def gold_from_links(
+    corpus: Corpus, links: Links, sources: Sequence[LinkSource] = LINK_SOURCES
+) -> Gold:
     """The pairs that at least one of the named sources found; the query is the cut title.
+
+    Without *sources* every link counts, as after `Links.of`.
 
     >>> from fastrecall.corpus.links import find_links
     >>> issue = Ticket("", "issue", 5, "Crash", "", 0)

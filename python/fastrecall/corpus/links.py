@@ -67,6 +67,13 @@ def own_repository(corpus: Corpus) -> tuple[str, int] | None:
     return (name, count) if count >= 3 and 2 * count > counts.total() else None
 
 
+def repository_names(corpus: Corpus) -> dict[str, str]:
+    """Lower-case names by which texts may call the corpus' repositories → the corpus' own names."""
+    names = {repo.lower(): repo for repo in corpus.repos if repo}
+    own = own_repository(corpus)
+    return names | {own[0]: ""} if own else names
+
+
 def _references(ticket: Ticket) -> Iterator[tuple[LinkSource, str, int]]:
     """(source, repository or "" for the PR's own, number) of everything a PR refers to."""
     for repo, number in ticket.closes or ():
@@ -103,14 +110,9 @@ class _Targets:
 
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
-        self.names = {repo.lower(): repo for repo in corpus.repos}
+        self.names = repository_names(corpus)
         self.pairs: dict[tuple[int, int], int] = {}
         self.elsewhere: set[tuple[LinkSource, str, int, str, int]] = set()
-        self.notes: dict[str, int] = {}
-        own = own_repository(corpus)
-        if own:
-            self.names[own[0]] = ""
-            self.notes[f"own_repository.{own[0]}"] = own[1]
 
     def add(self, source: LinkSource, pr: int, ticket: Ticket, repo: str, number: int) -> None:
         name = self.names.get(repo.lower()) if repo else ticket.repo
@@ -131,7 +133,9 @@ class _Targets:
 
     def links(self) -> Links:
         counts = Counter(f"{source}.{reason}" for source, reason, *_ in self.elsewhere)
-        return make_links(self.pairs, self.notes | dict(sorted(counts.items())))
+        own = own_repository(self.corpus)
+        notes = {f"own_repository.{own[0]}": own[1]} if own else {}
+        return make_links(self.pairs, notes | dict(sorted(counts.items())))
 
 
 def make_links(pairs: dict[tuple[int, int], int], notes: dict[str, int] | None = None) -> Links:
