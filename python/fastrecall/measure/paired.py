@@ -57,7 +57,7 @@ def mcnemar(first: int, second: int) -> float:
 
     Returns:
         The p-value, twice the smaller binomial tail and at most 1 (not the mid-p variant);
-        1.0 when the arms never disagree.
+        1.0 when the arms never disagree, 0.0 when the probability is below about 1e-300.
 
     Raises:
         InputError: a negative count.
