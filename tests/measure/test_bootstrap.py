@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from fastrecall.errors import InputError
-from fastrecall.measure import bootstrap_difference, bootstrap_mean
 from fastrecall.measure import bootstrap as module
+from fastrecall.measure import bootstrap_difference, bootstrap_mean
 
 
 def scipy_bca(
