@@ -7,13 +7,13 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from fastrecall.errors import CacheError
 
 
 @contextlib.contextmanager
-def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Iterator[IO[str]]:
+def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Iterator[IO[Any]]:
     r"""Open a file that appears under *path* only when the block ends without an error.
 
     Text is UTF-8 with ``\n``; with ``binary`` the handle takes bytes. Missing parent folders are

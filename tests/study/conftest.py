@@ -10,7 +10,13 @@ import pytest
 from fastrecall.corpus import make_corpus
 from fastrecall.types import Corpus, Ticket, WindowCut
 
-WORDS = ["crash", "login", "page", "token", "cache", "slow", "query", "index", "lock", "retry", "backup", "restore", "cursor", "timeout", "panic", "memory", "leak", "upload", "queue", "worker", "session", "header", "parser", "unicode"]
+# fmt: off
+WORDS = (
+    "crash", "login", "page", "token", "cache", "slow", "query", "index", "lock", "retry",
+    "backup", "restore", "cursor", "timeout", "panic", "memory", "leak", "upload", "queue",
+    "worker", "session", "header", "parser", "unicode",
+)
+# fmt: on
 
 
 @pytest.fixture

@@ -74,7 +74,7 @@ def command(
     PR that fixed it is among the returned nodes.
     """
     from fastrecall._term import note, output_width
-    from fastrecall.study.evaluate import evaluate_in_full
+    from fastrecall.study.evaluation import evaluate_in_full
     from fastrecall.study.trec import write_trec
 
     sources = parse_links(links)

@@ -13,7 +13,7 @@ from typing import Any
 from fastrecall.errors import InputError
 from fastrecall.measure.paired import holm
 from fastrecall.study.compare import compare
-from fastrecall.study.evaluate import evaluate
+from fastrecall.study.evaluation import evaluate
 from fastrecall.study.record import Record
 from fastrecall.study.settings import QUERY_MODES, one_of
 from fastrecall.types import LINK_SOURCES, Corpus

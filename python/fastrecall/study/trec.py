@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fastrecall.measure.trec import write_qrels, write_run
 from fastrecall.search.arms import ARMS
-from fastrecall.study.evaluate import Evaluation
+from fastrecall.study.evaluation import Evaluation
 from fastrecall.types import Corpus, Rankings, Ticket
 
 

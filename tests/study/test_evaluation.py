@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.oracles import arms as oracle
 
 from fastrecall.corpus import find_links, gold_from_links, node_texts
 from fastrecall.embedding import embed
 from fastrecall.errors import CorpusError, InputError
 from fastrecall.search.arms import ARMS
 from fastrecall.study import Record, evaluate
-from fastrecall.study.evaluate import evaluate_in_full
+from fastrecall.study.evaluation import evaluate_in_full
 from fastrecall.types import Corpus, Gold
-from oracles import arms as oracle
 
 Maker = Callable[[int, int], Corpus]
 FAKE = {"model": "fake", "cache": False}
