@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from fastrecall.graph import Graph
 from fastrecall.search.fuse import rrf
 from fastrecall.search.memory import Memory
 from fastrecall.types import Ids, Rankings, Vectors
@@ -61,9 +62,13 @@ class Reach:
 
 @dataclass
 class Finder:
-    """Answers one batch of queries with any arm; lists that arms share are made once."""
+    """Answers one batch of queries with any arm; lists that arms share are made once.
+
+    ``closes`` is the graph of closing links, issue → PR, that walks follow.
+    """
 
     memory: Memory
+    closes: Graph
     queries: Queries
     reach: Reach
     seconds: dict[str, float] = field(default_factory=dict)
@@ -176,7 +181,7 @@ def _causal(name: str, *, cut: bool = True) -> Callable[[Finder], Rankings]:
     def find(finder: Finder) -> Rankings:
         reach = finder.reach
         most = reach.width if cut else reach.budget
-        ids, origins = finder.memory.closes.walk(
+        ids, origins = finder.closes.walk(
             finder.ranked(name).ids[:, : reach.seeds or most],
             depth=reach.depth,
             budget=reach.width if cut else None,

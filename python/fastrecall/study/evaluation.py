@@ -12,6 +12,7 @@ import numpy as np
 from fastrecall import corpus as corpus_room
 from fastrecall.embedding import ModelInfo, embed, resolve_model
 from fastrecall.errors import CorpusError
+from fastrecall.graph import Graph, closing_edges
 from fastrecall.search.arms import ARMS, Finder, Queries
 from fastrecall.search.memory import Memory
 from fastrecall.study.clock import Clock
@@ -103,7 +104,7 @@ def evaluate_in_full(
     )
     clock.lap("embedding")
 
-    memory = Memory(tuple(texts), vectors, corpus.is_pr, case.links, threads=threads)
+    memory = Memory(tuple(texts), vectors, corpus.is_pr, settings.neighbours, threads)
     rows = Rows(case)
     blocks: dict[str, Any] = {}
     gains: dict[str, Any] = {}
@@ -196,7 +197,10 @@ def _finder(
         exclude=question.exclude,
         allowed=question.allowed,
     )
-    return Finder(memory.with_links(question.links), queries, settings.reach)
+    closes = Graph.from_edges(
+        closing_edges(question.links), nodes=len(memory), threads=memory.threads
+    )
+    return Finder(memory, closes, queries, settings.reach)
 
 
 def _own_issue_first(question: Asked, semantic: Rankings) -> int | None:
