@@ -11,6 +11,8 @@ and `prs` (their texts, with a `pen`) → `records` (the shape that ``gh`` print
 
 from __future__ import annotations
 
+from fastrecall.corpus._records import RecordReader
+from fastrecall.corpus.build import make_corpus
 from fastrecall.corpus.demo.dice import Dice
 from fastrecall.corpus.demo.draft import Draft
 from fastrecall.corpus.demo.issues import write_issue
@@ -19,13 +21,62 @@ from fastrecall.corpus.demo.plan import Plan
 from fastrecall.corpus.demo.prs import write_pr
 from fastrecall.corpus.demo.records import Record, to_record
 from fastrecall.corpus.demo.truth import DemoTruth, Duplicate, truth_of
+from fastrecall.corpus.window import AUTHOR_FILTER, WINDOW_ISSUES, WINDOW_PRS, Window
 from fastrecall.errors import InputError
+from fastrecall.types import Corpus
 
-__all__ = ["DEFAULT_NODES", "DEFAULT_SEED", "DemoTruth", "Duplicate", "demo_records", "planted"]
+__all__ = [
+    "DEFAULT_NODES",
+    "DEFAULT_SEED",
+    "DemoTruth",
+    "Duplicate",
+    "demo_corpus",
+    "demo_records",
+    "planted",
+]
 
 DEFAULT_NODES = 1200
 DEFAULT_SEED = 1065
 FEWEST_NODES = 120
+
+NOTES = (
+    "this corpus is generated: no such project exists, and its numbers say nothing about yours",
+    "for a real repository put what `gh pr list` and `gh issue list` print with `--state all "
+    "--limit 24000 --json number,createdAt,author,title,body` into prs.json and issues.json of one "
+    "folder, and run `fastrecall eval FOLDER`",
+)
+
+
+def demo_corpus(
+    *,
+    nodes: int = DEFAULT_NODES,
+    seed: int = DEFAULT_SEED,
+    window_prs: int | None = WINDOW_PRS,
+    window_issues: int | None = WINDOW_ISSUES,
+    author_filter: str | None = AUTHOR_FILTER,
+) -> Corpus:
+    """The demo as a corpus, read and cut to the window as a real one is.
+
+    Args:
+        nodes: issues and pull requests together before the cut (`demo_records`).
+        seed: another seed is another history of the same project.
+        window_prs: how many PRs to keep, the newest first; None: all.
+        window_issues: how many issues to keep, the newest first; None: all.
+        author_filter: regular expression of PR authors to drop first.
+
+    Raises:
+        InputError: fewer than 120 nodes, or an option that makes no sense.
+
+    >>> corpus = demo_corpus()
+    >>> corpus.generated, corpus.cut.dropped_authors, len(corpus)
+    (True, 110, 1090)
+    """
+    reader = RecordReader()
+    window = Window(prs=window_prs, issues=window_issues, author_filter=author_filter)
+    for draft in _drafts(nodes, seed):
+        window.add(*reader.ticket(to_record(draft), "pr" if draft.is_pr else "issue"))
+    tickets, cut, notes = window.close()
+    return make_corpus(tickets, name="demo", cut=cut, generated=True, notes=(*NOTES, *notes))
 
 
 def demo_records(
@@ -70,12 +121,6 @@ def _drafts(nodes: int, seed: int) -> list[Draft]:
         )
     drafts = Plan(nodes, seed).drafts
     pen = Pen(Dice(seed + 1), nodes)
-    issue = pr = None
     for draft in drafts:
-        if draft.is_pr:
-            write_pr(draft, pen, issue, pr)
-            pr = draft
-        else:
-            write_issue(draft, pen)
-            issue = draft
+        (write_pr if draft.is_pr else write_issue)(draft, pen)
     return drafts

@@ -8,9 +8,9 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-SYLLABLES = (
+_SYLLABLES = (
     *("ba", "ro", "mi", "ten", "vo", "ka", "lu", "sha", "ner", "po", "ti", "gor"),
-    *("wen", "ya", "zu", "mar", "ol", "fi", "hem", "dra"),
+    *("wen", "ya", "zu", "mar", "ol", "fi", "hem", "dra", "su", "pel", "ja", "kri"),
 )
 
 
@@ -55,6 +55,6 @@ class Dice:
             other = int(self._random() * (last + 1))
             items[last], items[other] = items[other], items[last]
 
-    def codename(self) -> str:
-        """A word that means nothing, such as the name of a cluster: ``marolten-kavo``."""
-        return "-".join("".join(self.pick(SYLLABLES) for _ in range(n)) for n in (3, 2))
+    def codename(self, syllables: int) -> str:
+        """A word that means nothing, such as the name of a machine: ``maroka``."""
+        return "".join([self.pick(_SYLLABLES) for _ in range(syllables)])

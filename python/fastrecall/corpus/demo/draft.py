@@ -40,6 +40,7 @@ class Draft:
     thing: int
     account: Account
     closes: list[tuple[Draft, Form]] = field(default_factory=list)
+    mentions: list[tuple[Draft, str]] = field(default_factory=list)
     origin: Draft | None = None
     series: str = ""
     test: str = ""

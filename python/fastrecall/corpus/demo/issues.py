@@ -72,7 +72,7 @@ def _body(draft: Draft, pen: Pen) -> str | None:
     said = [symptom(draft, pen) + "."] if draft.role == "terse" or dice.chance(0.5) else []
     said += [pen.fill(dice.pick(words["details"])) for _ in range(1 + dice.chance(0.3))]
     body = " ".join(said)
-    if dice.chance(0.4):
+    if dice.chance(0.3):
         body = pen.fill(
             dice.pick(words["headings"]),
             said=body,
@@ -80,7 +80,7 @@ def _body(draft: Draft, pen: Pen) -> str | None:
             step=pen.fill(dice.pick(phrases("english")["steps"])),
             detail=pen.fill(dice.pick(words["details"])),
         )
-    if dice.chance(0.15):
+    if dice.chance(0.1):
         log = "\n".join(pen.fill(line) for line in draft.component.log)
         body += f"\n\n```\n{log}\n```"
     return body

@@ -56,10 +56,12 @@ SIDEBAR = Form("", place="sidebar")
 """Linked by hand: the text says nothing, the data does."""
 
 MENTIONS = (
-    "See #{n}.", "Part of #{n}.", "Related to #{n}.", "Follows the talk in #{n}",
-    f"Issue: https://github.com/{REPO}/issues/{{n}}", "Закрывает #{n}",
+    "See #{n}.", "Part of #{n}.", "Related to #{n}.", "Follows the talk in #{n}", "Закрывает #{n}",
 )  # fmt: skip
 """Names an issue without closing it, for every source."""
 
-LOOKALIKES = ("Fixes LAT-{k}.", "Uses fixture #{pr}.", "Closes #{pr}, which went another way.")
-"""Looks like a closing reference; ``pr`` is the number of a pull request, never of an issue."""
+ADDRESS = f"Issue: https://github.com/{REPO}/issues/{{n}}"
+"""The commonest link of some projects: an address without a keyword."""
+
+LOOKALIKES = ("Fixes LAT-{n}.", "Uses fixture #{n}.", "Closes #{n}, which went another way.")
+"""Looks like closing an issue; the number is that of a pull request."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 
 from fastrecall.corpus.demo.dice import Dice
 
 _HEX = "0123456789abcdef"
-_WITH_DIGIT = re.compile(r"\w*\d\w*")
-_NOT_LETTER = re.compile(r"[\W_]+")
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_DATE_LEAST, _DATE_DAYS = datetime(2023, 1, 2, tzinfo=timezone.utc), 3 * 365
+_WORD_WITHOUT_DIGIT = re.compile(r"(?<!\w)[^\W\d]+(?!\w)")
+_EPOCH = datetime(1970, 1, 1)  # all times here are UTC
+_THREE_YEARS = (datetime(2023, 1, 2) - _EPOCH).days, 3 * 365
 
 TRIES = 6
 
@@ -23,7 +22,7 @@ def title_key(title: str) -> str:
     >>> title_key("[stable-24.1] Bind the Page cache (#12)")
     'stablebindthepagecache'
     """
-    return _NOT_LETTER.sub("", _WITH_DIGIT.sub("", title)).casefold()
+    return "".join(_WORD_WITHOUT_DIGIT.findall(title)).casefold()
 
 
 def sentence(text: str) -> str:
@@ -43,7 +42,7 @@ class Pen:
             "ticket": lambda: dice.between(1000, 99999),
             "version": lambda: f"24.{dice.between(1, 4)}.{dice.below(20)}",
             "older": lambda: f"23.{dice.between(1, 4)}.{dice.below(20)}",
-            "host": lambda: f"{dice.codename()}-{dice.between(1, 40)}",
+            "host": lambda: f"{dice.codename(2)}-{dice.between(1, 40)}",
             "day": self._day,
             "hash": self._hash,
             "foreign": lambda: nodes + dice.between(1, 40_000),
@@ -62,8 +61,9 @@ class Pen:
             title = draw()
             if self.claim(title):
                 return title
-        while not self.claim(longer := f"{title} on {self.dice.codename()}"):
-            pass
+        longer = title
+        while not self.claim(longer):
+            longer = f"{title} on {self.dice.codename(4)}"
         return longer
 
     def claim(self, title: str) -> bool:
@@ -75,7 +75,8 @@ class Pen:
         return True
 
     def _day(self) -> str:
-        return (_DATE_LEAST + timedelta(days=self.dice.below(_DATE_DAYS))).date().isoformat()
+        first, days = _THREE_YEARS
+        return gh_time((first + self.dice.below(days)) * 86_400)[:10]
 
     def _hash(self) -> str:
         """Ten hex digits with a letter and a digit among them, as no word and no number is."""
@@ -100,4 +101,4 @@ def gh_time(seconds: int) -> str:
     >>> gh_time(1_672_652_400)
     '2023-01-02T09:40:00Z'
     """
-    return (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{(_EPOCH + timedelta(seconds=seconds)).isoformat()}Z"

@@ -8,7 +8,17 @@ from fastrecall.corpus.demo.accounts import DEPENDABOT, GHOST, HOUSE_BOT, RENOVA
 from fastrecall.corpus.demo.chores import CHORES, Chore
 from fastrecall.corpus.demo.dice import Dice
 from fastrecall.corpus.demo.draft import DUPLICATE_SIGNS, Draft, Role
-from fastrecall.corpus.demo.links import IN_TITLE, LOOSE, PLAIN, SIDEBAR, STRICT, Form
+from fastrecall.corpus.demo.links import (
+    ADDRESS,
+    IN_TITLE,
+    LOOKALIKES,
+    LOOSE,
+    MENTIONS,
+    PLAIN,
+    SIDEBAR,
+    STRICT,
+    Form,
+)
 from fastrecall.corpus.demo.traces import FALSE_FRIENDS, TRACES
 from fastrecall.corpus.demo.words import Component, Fault, Language, components, phrases
 
@@ -61,6 +71,7 @@ class Plan:
         self._reused: set[Draft] = set()  # pull requests that others revert, reapply or backport
         self._plan()
         self._number_all()
+        self._mention_others()
         self._settle()
 
     def _plan(self) -> None:
@@ -79,7 +90,7 @@ class Plan:
             self._fix(self._issue("flaky report"), "deflake")
         for _ in range(of(10)):
             self._fix(self._issue("regression"))
-        for _ in range(of(16)):
+        for _ in range(of(22)):
             self._fix(self._issue("terse"))
         self._duplicates(of(24))
         for form, count in ((STRICT, of(18)), (IN_TITLE, of(14)), ((SIDEBAR,), of(8))):
@@ -223,7 +234,7 @@ class Plan:
         suite = self.dice.pick(words["suites"])
         title = self.dice.pick(words["series"])
         if title.replace("{suite}", suite) in self._series_titles:
-            suite = f"{suite} {self.dice.codename()}"
+            suite = f"{suite} {self.dice.codename(4)}"
         title = title.replace("{suite}", suite)
         self._series_titles.add(title)
         return title
@@ -304,6 +315,21 @@ class Plan:
         for number, draft in enumerate(self.drafts, start=1):
             clock = max(clock + 1, FIRST_DAY + draft.time)
             draft.number, draft.time = number, clock
+
+    def _mention_others(self) -> None:
+        """Let some bodies name an older ticket in words that close nothing."""
+        issue = pr = None
+        for draft in self.drafts:
+            if draft.role in ("fix", "work"):
+                if issue is not None and self.dice.chance(0.08):
+                    text = ADDRESS if self.dice.chance(0.3) else self.dice.pick(MENTIONS)
+                    draft.mentions.append((issue, text))
+                if pr is not None and self.dice.chance(0.05):
+                    draft.mentions.append((pr, self.dice.pick(LOOKALIKES)))
+            if draft.is_pr:
+                pr = draft
+            else:
+                issue = draft
 
     def _settle(self) -> None:
         """Decide what became of each ticket, in order of creation."""

@@ -5,33 +5,24 @@ from __future__ import annotations
 from fastrecall.corpus.demo.chores import CHORES
 from fastrecall.corpus.demo.draft import Draft
 from fastrecall.corpus.demo.issues import with_line_ends
-from fastrecall.corpus.demo.links import LOOKALIKES, MENTIONS, REPO
+from fastrecall.corpus.demo.links import REPO
 from fastrecall.corpus.demo.pen import Pen
 from fastrecall.corpus.demo.traces import HUMAN_TRAILER
 from fastrecall.corpus.demo.words import phrases
 
 TITLE_STYLES = ("{title}", "{title}", "{name}: {title}", "[{name}] {title}", "fix({name}): {title}")
 
-NAMES_THE_THING = 0.5
+NAMES_THE_THING = 0.6
 """Share of fixes that say in the users' words where the fault was seen."""
 QUOTES_THE_ISSUE = 0.1
 """Share of fixes that repeat the issue's title."""
 
 
-def write_pr(draft: Draft, pen: Pen, issue: Draft | None, pr: Draft | None) -> None:
-    """Give a pull request its title and body.
-
-    Some bodies also name an earlier *issue* without closing it, or an earlier *pr* in words that
-    look like closing it; ``None`` before there is one.
-    """
+def write_pr(draft: Draft, pen: Pen) -> None:
+    """Give a pull request its title and body."""
     draft.title = _title(draft, pen)
     paragraphs = _paragraphs(draft, pen)
-    if draft.role in ("fix", "work"):
-        if issue is not None and pen.dice.chance(0.08):
-            paragraphs.append(pen.dice.pick(MENTIONS).format(n=issue.number))
-        if pr is not None and pen.dice.chance(0.05):
-            likeness = pen.dice.pick(LOOKALIKES)
-            paragraphs.append(likeness.format(pr=pr.number, k=pen.dice.between(100, 9999)))
+    paragraphs += [text.format(n=other.number) for other, text in draft.mentions]
     paragraphs += _trailers(draft, pen)
     draft.body = with_line_ends("\n\n".join(paragraphs), pen) if paragraphs else _nothing(pen)
 
@@ -91,7 +82,7 @@ def _paragraphs(draft: Draft, pen: Pen) -> list[str]:
     if not closing and dice.chance(0.3):
         return []
     reasons = _reasons(draft, pen)
-    if dice.chance(0.2):
+    if dice.chance(0.14):
         return _template(draft, reasons, closing)
     return [*closing, *reasons] if dice.chance(0.4) else [*reasons, *closing]
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from fastrecall.corpus.demo.accounts import AUTOMATION, GHOST
 from fastrecall.corpus.demo.draft import Draft, DuplicateSign
+from fastrecall.corpus.demo.links import ADDRESS
 
 
 class Duplicate(NamedTuple):
@@ -31,6 +32,8 @@ class DemoTruth:
     github_pairs: tuple[tuple[int, int], ...]
     linked_pairs: tuple[tuple[int, int], ...]
     title_pairs: tuple[tuple[int, int], ...]
+    address_pairs: tuple[tuple[int, int], ...]
+    """The PR gives the issue's address without a closing word."""
     duplicates: tuple[Duplicate, ...]
     reverts: tuple[tuple[int, int], ...]
     """(reverting PR, reverted PR)."""
@@ -73,6 +76,9 @@ def truth_of(drafts: list[Draft]) -> DemoTruth:
         github_pairs=_pairs((issue, pr) for issue, pr, form in links if form.github),
         linked_pairs=_pairs((issue, pr) for pr in prs for issue in linked_issues(pr)),
         title_pairs=_pairs((issue, pr) for issue, pr, form in links if form.place == "title"),
+        address_pairs=_pairs(
+            (issue, pr) for pr in prs for issue, text in pr.mentions if text == ADDRESS
+        ),
         duplicates=tuple(
             Duplicate(draft.number, draft.origin.number, draft.sign)
             for draft in drafts

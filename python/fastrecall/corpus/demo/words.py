@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any, Literal, TypeAlias
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from fastrecall._toml import packaged
 
 Language: TypeAlias = Literal["english", "russian"]
 
@@ -77,5 +72,4 @@ def components() -> tuple[Component, ...]:
 
 @cache
 def _read(language: Language) -> dict[str, Any]:
-    file = resources.files(__package__) / f"{language}.toml"
-    return tomllib.loads(file.read_text(encoding="utf-8"))
+    return packaged("fastrecall.corpus.demo", f"{language}.toml")
