@@ -1,0 +1,137 @@
+"""Exchanges with a language model on disk: a cache, and files to record and replay a run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict, deque
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, get_args
+
+from fastrecall._files import atomic_write
+from fastrecall.errors import InputError
+from fastrecall.search.llm import Exchange, Reason
+
+_FIELDS = {field.name for field in fields(Exchange)}
+
+
+class AnswerCache:
+    """Accepted answers by request hash, one small file each; failures are never kept.
+
+    >>> import tempfile
+    >>> cache = AnswerCache(Path(tempfile.mkdtemp()))
+    >>> cache.put("ab12", Exchange("[1]", output_tokens=3))
+    >>> cache.get("ab12").content
+    '[1]'
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def get(self, key: str) -> Exchange | None:
+        """The answer, or ``None``; a damaged file counts as absent and is written anew."""
+        try:
+            row = json.loads(self._file(key).read_text(encoding="utf-8"))
+            exchange = _exchange(row, "cache")
+        except (OSError, ValueError):
+            return None
+        return exchange if exchange.failure is None else None
+
+    def put(self, key: str, exchange: Exchange) -> None:
+        """Keep an accepted answer."""
+        if exchange.failure is None:
+            with atomic_write(self._file(key)) as file:
+                json.dump(asdict(exchange), file, ensure_ascii=False)
+
+    def _file(self, key: str) -> Path:
+        return self.folder / key[:2] / f"{key}.json"
+
+
+class Recording:
+    """Exchanges of a run, written as JSON lines in the order of the queries.
+
+    Each line holds ``query``, ``prompt`` (hash of the messages) and the fields of `Exchange`.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._rows: list[dict[str, Any]] = []
+
+    def add(self, query: str, prompt: str, exchange: Exchange) -> None:
+        """Append one exchange."""
+        self._rows.append({"query": query, "prompt": prompt, **asdict(exchange)})
+
+    def save(self) -> None:
+        """Write the file; it appears whole or not at all."""
+        with atomic_write(self.path) as file:
+            for row in self._rows:
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+class Replay:
+    """Recorded exchanges, handed out again by query; no server, no key.
+
+    A line needs ``query`` and ``content`` or ``failure``; with ``prompt`` it is for that prompt
+    alone, so that a run with other settings or another index cannot pass for the recorded one.
+
+    Raises:
+        InputError: names the file, the line and what was expected there.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._rows: defaultdict[str, deque[tuple[int, str | None, Exchange]]] = defaultdict(deque)
+        try:
+            text = self.path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"cannot read recorded exchanges {self.path}: {error}") from error
+        for number, line in enumerate(text.split("\n"), 1):
+            if not line.strip():
+                continue
+            place = f"{self.path}, line {number}"
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise InputError(f"{place}: not JSON: {error}") from error
+            if not isinstance(row, dict) or not isinstance(row.get("query"), str):
+                raise InputError(f"{place}: expected an object with the text 'query'")
+            prompt = row.pop("prompt", None)
+            query = row.pop("query")
+            try:
+                self._rows[query].append((number, prompt, _exchange(row, place)))
+            except ValueError as error:
+                raise InputError(str(error)) from error
+
+    def take(self, query: str, prompt: str) -> Exchange:
+        """The next exchange recorded for *query*.
+
+        Raises:
+            InputError: none is left, or it answers another prompt.
+        """
+        if not self._rows[query]:
+            raise InputError(f"{self.path} holds no (further) exchange for {query!r}; record again")
+        number, recorded, exchange = self._rows[query].popleft()
+        if recorded is not None and recorded != prompt:
+            raise InputError(
+                f"{self.path}, line {number}: recorded for another prompt (the index or a setting "
+                f"differs) of {query!r}; record again"
+            )
+        return exchange
+
+
+def _exchange(row: Mapping[str, Any], place: str) -> Exchange:
+    unknown = sorted(row.keys() - _FIELDS)
+    if unknown:
+        raise ValueError(
+            f"{place}: unknown key {unknown[0]!r}; known: {', '.join(sorted(_FIELDS))}"
+        )
+    content, failure = row.get("content"), row.get("failure")
+    if (content is None) == (failure is None):
+        raise ValueError(f"{place}: expected either 'content' or 'failure'")
+    if failure is not None and failure not in get_args(Reason):
+        raise ValueError(f"{place}: failure {failure!r}; expected one of {get_args(Reason)}")
+    if content is not None and not isinstance(content, str):
+        raise ValueError(f"{place}: 'content' is no text")
+    return Exchange(**{"content": None, **row})
