@@ -14,7 +14,7 @@ from fastrecall.types import LINK_SOURCES, Corpus, Gold, LinkSource
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def _stack(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+def stack(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     """One decorator for several options, shown in the order given."""
 
     def decorate(command: Command) -> Command:
@@ -25,7 +25,7 @@ def _stack(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     return decorate
 
 
-corpus_options = _stack(
+corpus_options = stack(
     click.argument("corpus", required=False),
     click.option("--prs", type=click.Path(), help="PRs as `gh pr list --json` writes them."),
     click.option(
@@ -65,7 +65,7 @@ corpus_options = _stack(
     ),
 )
 
-model_options = _stack(
+model_options = stack(
     click.option(
         "--model",
         default="minilm",

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from fastrecall.cli._gates import gate_options, judge
 from fastrecall.cli._options import corpus_options, model_options, parse_links, read_corpus
+
+if TYPE_CHECKING:
+    from fastrecall.study.gate import Bound
 
 
 @click.command("eval")
@@ -50,7 +54,9 @@ from fastrecall.cli._options import corpus_options, model_options, parse_links, 
 @model_options
 @click.option("--json", "as_json", is_flag=True, help="Print the record as JSON.")
 @click.option("--out", type=click.Path(), help="Write the record to this file.")
+@click.option("--markdown", type=click.Path(), help="Write the tables as Markdown to this file.")
 @click.option("--trec", type=click.Path(), help="Write TREC run and qrels files to this folder.")
+@gate_options
 def command(
     corpus: str | None,
     prs: str | None,
@@ -64,16 +70,26 @@ def command(
     arms: tuple[str, ...],
     as_json: bool,
     out: str | None,
+    markdown: str | None,
     trec: str | None,
+    fail_under: tuple[str, ...],
+    bound: Bound,
+    baseline: str | None,
+    max_drop: float,
+    junit: str | None,
     **options: Any,
-) -> None:
+) -> int:
     """Measure how well the past of CORPUS is recalled.
 
     CORPUS is a folder with prs.json and issues.json (or .gz, JSON lines, Parquet); without it, a
     generated demo is measured. Each gold pair asks with an issue's title and counts a hit when the
     PR that fixed it is among the returned nodes.
+
+    Exit codes: 0 done and every gate passed, 1 a gate failed, 2 bad input.
     """
+    from fastrecall._files import atomic_write
     from fastrecall._term import note, output_width
+    from fastrecall.report.markdown import render_markdown
     from fastrecall.study.evaluation import evaluate_in_full
     from fastrecall.study.trec import write_trec
 
@@ -103,8 +119,20 @@ def command(
     if trec:
         write_trec(evaluation, trec)
         note(f"run and qrels files written to {trec}")
+    if markdown:
+        with atomic_write(markdown) as file:
+            file.write(render_markdown(record))
+        note(f"tables written to {markdown}")
     if as_json:
         sys.stdout.write(record.to_json())
     else:
         width, color = output_width()
         sys.stdout.write(record.table(width=width, color=color))
+    return judge(
+        record,
+        fail_under=fail_under,
+        bound=bound,
+        baseline=baseline,
+        max_drop=max_drop,
+        junit=junit,
+    )
