@@ -36,8 +36,8 @@ def fetch_model(name: str, *, revision: str | None = None) -> ModelInfo:
         ModelError: unknown, not on the hub, without an ONNX file, or the hub is out of reach.
         CacheError: the cache folder cannot be written.
 
-    >>> fetch_model("minilm").source
-    'package'
+    >>> fetch_model("fake").source
+    'builtin'
     """
     entry = registry_name(name)
     if entry is None and not is_hub_id(name):
@@ -72,7 +72,6 @@ def _download(repo: str, revision: str, models: Sequence[str], tokenizers: Seque
     folder = hub_folder(repo)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / MANIFEST).unlink(missing_ok=True)
     except OSError as error:
         raise CacheError(
             f"cannot write {folder}: {error.strerror or error}; {NO_CACHE_HINT}"
@@ -82,6 +81,8 @@ def _download(repo: str, revision: str, models: Sequence[str], tokenizers: Seque
         files = [file.rfilename for file in remote.siblings or ()]
         model = _choose(models, files, repo)
         tokenizer = _choose(tokenizers, files, repo)
+        # From here to the end of the download the folder is not a whole model.
+        (folder / MANIFEST).unlink(missing_ok=True)
         # Large weights lie in a second file beside the graph.
         weights = [file for file in files if file.startswith(f"{model}_data")]
         snapshot_download(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import hashlib
 import importlib.util
 import json
 import os
@@ -274,7 +275,7 @@ def _checked(found: ModelInfo, cache: Path | None) -> ModelInfo:
     digests = {}
     for part, path in (("model", found.path), ("tokenizer", found.tokenizer)):
         try:
-            digests[part] = sha256_of(path, cache=cache)
+            digests[part] = _digest(path, cache)
         except OSError as error:
             raise ModelError(
                 f"cannot read {path} of the model {found.name}: {error.strerror or error}; "
@@ -287,6 +288,13 @@ def _checked(found: ModelInfo, cache: Path | None) -> ModelInfo:
                 f"{digests[part][:12]}…, expected {expected[:12]}…; {_remedy(found)}"
             )
     return replace(found, sha256=digests["model"], tokenizer_sha256=digests["tokenizer"])
+
+
+def _digest(path: Path, cache: Path | None) -> str:
+    """The sha256 of a file; of a graph whose weights lie beside it, of all their digests."""
+    beside = sorted(path.parent.glob(f"{path.name}?data*"))
+    digests = [sha256_of(file, cache=cache) for file in (path, *beside)]
+    return digests[0] if not beside else hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
 def _expected(found: ModelInfo, part: str) -> str | None:
