@@ -81,12 +81,11 @@ std::uint16_t half_of(float value) {
         return static_cast<std::uint16_t>(sign | (size < 65520.0F ? 0x7BFF : 0x7C00));
     }
     int exponent;
-    std::frexp(size, &exponent);                            // size = fraction * 2^exponent
-    const int step = exponent > -13 ? exponent - 11 : -24;  // the last place's weight, as a power
+    std::frexp(size, &exponent);  // size = fraction * 2^exponent, fraction in [1/2, 1)
+    const int step = size < 0x1p-14F ? -24 : exponent - 11;       // the last place is 2^step
     const float steps = std::nearbyint(std::ldexp(size, -step));  // ties to even; at most 2048
-    // Adding into the exponent field carries correctly when rounding reaches the next power.
-    const int field = step == -24 ? 0 : step + 24;
-    return static_cast<std::uint16_t>(sign | (field * 1024 + static_cast<int>(steps)));
+    // 1024 steps or more carry into the exponent's field, also where rounding reaches 2048.
+    return static_cast<std::uint16_t>(sign | ((step + 24) * 1024 + static_cast<int>(steps)));
 }
 
 float float_of(std::uint16_t half) {

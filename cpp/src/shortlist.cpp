@@ -1,0 +1,139 @@
+#include "fastrecall/shortlist.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+namespace fastrecall {
+
+Permission::Permission(const Filter& filter, std::size_t queries)
+    : all_(filter.mask.data == nullptr && filter.exclude_ids.empty()),
+      mask_(filter.mask),
+      offsets_(filter.exclude_offsets),
+      excluded_(filter.exclude_ids.begin(), filter.exclude_ids.end()) {
+    if (excluded_.empty()) return;
+    for (std::size_t q = 0; q < queries; ++q) {
+        std::sort(excluded_.begin() + offsets_[q], excluded_.begin() + offsets_[q + 1]);
+    }
+}
+
+Permission Permission::others() {
+    Permission permission;
+    permission.others_ = true;
+    return permission;
+}
+
+bool Permission::allows(std::size_t query, std::int32_t id) const {
+    if (others_) return query != static_cast<std::size_t>(id);
+    if (mask_.data != nullptr && mask_.row(mask_.rows == 1 ? 0 : query)[id] == 0) return false;
+    return excluded_.empty() || !std::binary_search(excluded_.begin() + offsets_[query],
+                                                    excluded_.begin() + offsets_[query + 1], id);
+}
+
+Shortlists::Shortlists(const SearchContext& context, std::size_t first, std::size_t count,
+                       std::size_t room)
+    : context_(context),
+      first_(first),
+      base_(std::max<std::size_t>(256, 4 * context.k)),
+      capacity_(base_ + room),
+      ids_(AlignedArray<std::int32_t>::uninitialised(count * capacity_)),
+      keys_(AlignedArray<float>::uninitialised(count * capacity_)),
+      thresholds_(count),
+      lower_(AlignedArray<float>::uninitialised(capacity_)),
+      scratch_(AlignedArray<float>::uninitialised(context.rows.scratch_for(1))),
+      sinks_(count),
+      best_(count) {
+    for (std::size_t list = 0; list < count; ++list) {
+        sinks_[list] = {ids_.data() + list * capacity_, keys_.data() + list * capacity_, 0};
+        // Lets everything pass but the padding of groups, whose keys are -inf or nan.
+        thresholds_[list] = std::numeric_limits<float>::lowest();
+    }
+}
+
+void Shortlists::keep_allowed(std::size_t list) {
+    if (context_.permission.everything()) return;
+    Sink& sink = sinks_[list];
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < sink.count; ++i) {
+        if (!context_.permission.allows(context_.first_query + first_ + list, sink.ids[i]))
+            continue;
+        sink.ids[kept] = sink.ids[i];
+        sink.keys[kept++] = sink.keys[i];
+    }
+    sink.count = kept;
+}
+
+void Shortlists::drop_below(std::size_t list, float threshold) {
+    thresholds_[list] = std::max(thresholds_[list], threshold);
+    threshold = thresholds_[list];
+    Sink& sink = sinks_[list];
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < sink.count; ++i) {
+        const float key = sink.keys[i];
+        sink.ids[kept] = sink.ids[i];
+        sink.keys[kept] = key;
+        kept += key >= threshold;
+    }
+    sink.count = kept;
+}
+
+void Shortlists::shrink(std::size_t list) {
+    keep_allowed(list);
+    const Sink& sink = sinks_[list];
+    const std::size_t k = context_.k;
+    if (sink.count >= k) {
+        const KeyBound& bound = context_.bounds[first_ + list];
+        const float twice = 2 * bound.slope;
+        for (std::size_t i = 0; i < sink.count; ++i) {
+            const float residual =
+                context_.residuals == nullptr ? 0 : context_.residuals[sink.ids[i]];
+            lower_[i] = sink.keys[i] - twice * residual;
+        }
+        float* kth = lower_.data() + (k - 1);
+        std::nth_element(lower_.data(), kth, lower_.data() + sink.count, std::greater<float>());
+        drop_below(list, *kth - 2 * bound.offset / bound.scale);
+    }
+    if (sink.count > base_ / 2) score_all(list);
+}
+
+void Shortlists::score_all(std::size_t list) {
+    const std::size_t query = first_ + list, k = context_.k, padded = context_.rows.padded();
+    const KeyBound& bound = context_.bounds[query];
+    const float* unit = context_.queries + query * padded;
+    std::vector<Hit>& best = best_[list];
+    Sink& sink = sinks_[list];
+    // The most promising first: the threshold rises early, and the rest is never scored.
+    std::vector<Hit> order(sink.count);
+    for (std::size_t i = 0; i < sink.count; ++i) order[i] = {sink.keys[i], sink.ids[i]};
+    std::sort(order.begin(), order.end(), ranks_before);
+    const auto dot_f64 = kernels().dot_f64;
+    for (const Hit& candidate : order) {
+        if (candidate.score < thresholds_[list]) break;
+        const float* row =
+            context_.rows.rows(static_cast<std::size_t>(candidate.id), 1, scratch_.data());
+        // + 0 makes -0 and 0 one score.
+        const Hit hit{static_cast<float>(dot_f64(unit, row, padded)) + 0.0F, candidate.id};
+        if (best.size() == k) {
+            if (!ranks_before(hit, best.front())) continue;
+            std::pop_heap(best.begin(), best.end(), ranks_before);
+            best.back() = hit;
+        } else {
+            best.push_back(hit);
+        }
+        std::push_heap(best.begin(), best.end(), ranks_before);
+        if (best.size() == k) {
+            const float reached = (best.front().score - bound.offset) / bound.scale;
+            thresholds_[list] = std::max(thresholds_[list], reached);
+        }
+    }
+    sink.count = 0;
+}
+
+const std::vector<Hit>& Shortlists::finish(std::size_t list) {
+    keep_allowed(list);
+    score_all(list);
+    return best_[list];
+}
+
+}  // namespace fastrecall
