@@ -41,7 +41,6 @@ Shortlists::Shortlists(const SearchContext& context, std::size_t first, std::siz
       keys_(AlignedArray<float>::uninitialised(count * capacity_)),
       thresholds_(count),
       lower_(AlignedArray<float>::uninitialised(capacity_)),
-      scratch_(AlignedArray<float>::uninitialised(context.rows.scratch_for(1))),
       sinks_(count),
       best_(count) {
     for (std::size_t list = 0; list < count; ++list) {
@@ -108,10 +107,11 @@ void Shortlists::score_all(std::size_t list) {
     for (std::size_t i = 0; i < sink.count; ++i) order[i] = {sink.keys[i], sink.ids[i]};
     std::sort(order.begin(), order.end(), ranks_before);
     const auto dot_f64 = kernels().dot_f64;
+    auto scratch = AlignedArray<float>::uninitialised(context_.rows.scratch_for(1));
     for (const Hit& candidate : order) {
         if (candidate.score < thresholds_[list]) break;
         const float* row =
-            context_.rows.rows(static_cast<std::size_t>(candidate.id), 1, scratch_.data());
+            context_.rows.rows(static_cast<std::size_t>(candidate.id), 1, scratch.data());
         // + 0 makes -0 and 0 one score.
         const Hit hit{static_cast<float>(dot_f64(unit, row, padded)) + 0.0F, candidate.id};
         if (best.size() == k) {

@@ -68,7 +68,8 @@ class Shortlists {
         }
     }
 
-    // Scores what is left and returns the best of the list, unordered.
+    // Scores what is left and returns the best of the list, unordered. Different lists may be
+    // finished by different threads at once.
     const std::vector<Hit>& finish(std::size_t list);
 
   private:
@@ -81,7 +82,7 @@ class Shortlists {
     std::size_t first_;
     std::size_t base_, capacity_;
     AlignedArray<std::int32_t> ids_;
-    AlignedArray<float> keys_, thresholds_, lower_, scratch_;
+    AlignedArray<float> keys_, thresholds_, lower_;
     std::vector<Sink> sinks_;
     std::vector<std::vector<Hit>> best_;  // heaps, the worst in front
 };
