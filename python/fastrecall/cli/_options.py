@@ -124,3 +124,11 @@ def read_corpus(
         author_filter=room.AUTHOR_FILTER if author_filter is None else author_filter or None,
     )
     return loaded, None if rows is None else room.gold_from_rows(loaded, rows)
+
+
+def gold_differences(corpus: Corpus, given: Gold, links: tuple[LinkSource, ...]) -> list[str]:
+    """What the pairs found by rule and the pairs given do not share, as lines of text."""
+    from fastrecall import corpus as room
+
+    found = room.gold_from_links(corpus, room.find_links(corpus), links)
+    return room.compare_gold(found, given).lines()

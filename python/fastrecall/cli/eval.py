@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fastrecall.cli._gates import gate_options, judge
-from fastrecall.cli._options import corpus_options, model_options, parse_links, read_corpus
+from fastrecall.cli._options import (
+    corpus_options,
+    gold_differences,
+    model_options,
+    parse_links,
+    read_corpus,
+)
 
 if TYPE_CHECKING:
     from fastrecall.study.gate import Bound
@@ -103,6 +109,9 @@ def command(
         window_issues=window_issues,
         author_filter=author_filter,
     )
+    if gold is not None and not loaded.titles_only:
+        for line in gold_differences(loaded, gold, sources):
+            note(line)
     options["cache"] = not options.pop("no_cache")
     evaluation = evaluate_in_full(
         loaded,

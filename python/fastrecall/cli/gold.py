@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fastrecall.cli._options import corpus_options, parse_links, read_corpus
+from fastrecall.cli._options import corpus_options, gold_differences, parse_links, read_corpus
 
 
 @click.command("gold")
@@ -26,7 +26,7 @@ def command(links: str, out: str | None, **where: Any) -> None:
     corpus, given = read_corpus(**where)
     found = room.gold_from_links(corpus, room.find_links(corpus), sources)
     if given is not None:
-        for line in room.compare_gold(found, given).lines():
+        for line in gold_differences(corpus, given, sources):
             note(line)
     if out:
         room.write_gold(out, found)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from fastrecall.report.cautions import cautions
 from fastrecall.report.format import p_value, plural, points, share
 
 
@@ -19,7 +20,7 @@ def render_markdown(record: Mapping[str, Any]) -> str:
         f"{plural(corpus['pairs'], 'gold pair')} · model {escape(record['model']['id'])} · "
         f"links {'+'.join(settings['links'])} · budget {settings['budget']}",
     ]
-    lines += [f"\n> {escape(text)}" for text in corpus["notes"]]
+    lines += [f"\n> {escape(text)}" for text in [*cautions(record), *corpus["notes"]]]
     for key, block in record["protocols"].items():
         lines += ["", f"### {block['title']}", "", f"{block['sentence']}."]
         if block["own_issue_first"] is not None:

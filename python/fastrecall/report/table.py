@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from fastrecall.report.cautions import cautions
 from fastrecall.report.console import finished, text_console
 from fastrecall.report.format import count, interval, p_value, percent, plural, points
 
@@ -43,6 +44,7 @@ def _head(record: Block) -> list[str]:
         f"{plural(corpus['pairs'], 'gold pair')} ({corpus['gold_origin']})",
         f"model {record['model']['id']} · links {'+'.join(settings['links'])} · "
         f"query {settings['query']} · budget {settings['budget']}",
+        *cautions(record),
         *corpus["notes"],
     ]
 
