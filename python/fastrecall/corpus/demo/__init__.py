@@ -11,8 +11,8 @@ and `prs` (their texts, with a `pen`) → `records` (the shape that ``gh`` print
 
 from __future__ import annotations
 
-from fastrecall.corpus._records import RecordReader
-from fastrecall.corpus.build import make_corpus
+from dataclasses import replace
+
 from fastrecall.corpus.demo.dice import Dice
 from fastrecall.corpus.demo.draft import Draft
 from fastrecall.corpus.demo.issues import write_issue
@@ -20,8 +20,9 @@ from fastrecall.corpus.demo.pen import Pen
 from fastrecall.corpus.demo.plan import Plan
 from fastrecall.corpus.demo.prs import write_pr
 from fastrecall.corpus.demo.records import Record, to_record
-from fastrecall.corpus.demo.truth import DemoTruth, Duplicate, truth_of
-from fastrecall.corpus.window import AUTHOR_FILTER, WINDOW_ISSUES, WINDOW_PRS, Window
+from fastrecall.corpus.demo.truth import DemoTruth, PlantedDuplicate, truth_of
+from fastrecall.corpus.load import corpus_from_records
+from fastrecall.corpus.window import AUTHOR_FILTER, WINDOW_ISSUES, WINDOW_PRS
 from fastrecall.errors import InputError
 from fastrecall.types import Corpus
 
@@ -29,7 +30,7 @@ __all__ = [
     "DEFAULT_NODES",
     "DEFAULT_SEED",
     "DemoTruth",
-    "Duplicate",
+    "PlantedDuplicate",
     "demo_corpus",
     "demo_records",
     "planted",
@@ -71,12 +72,17 @@ def demo_corpus(
     >>> corpus.generated, corpus.cut.dropped_authors, len(corpus)
     (True, 110, 1090)
     """
-    reader = RecordReader()
-    window = Window(prs=window_prs, issues=window_issues, author_filter=author_filter)
-    for draft in _drafts(nodes, seed):
-        window.add(*reader.ticket(to_record(draft), "pr" if draft.is_pr else "issue"))
-    tickets, cut, notes = window.close()
-    return make_corpus(tickets, name="demo", cut=cut, generated=True, notes=(*NOTES, *notes))
+    drafts = _drafts(nodes, seed)
+    corpus = corpus_from_records(
+        (to_record(draft) for draft in drafts if not draft.is_pr),
+        (to_record(draft) for draft in drafts if draft.is_pr),
+        name="demo",
+        window_prs=window_prs,
+        window_issues=window_issues,
+        author_filter=author_filter,
+        generated=True,
+    )
+    return replace(corpus, notes=(*NOTES, *corpus.notes))
 
 
 def demo_records(

@@ -17,9 +17,10 @@ Role: TypeAlias = Literal[
     "fix", "continuation", "deflake", "mute", "work", "revert", "reapply", "backport", "chore",
 ]  # fmt: skip
 
-DuplicateSign: TypeAlias = Literal["body", "label", "state"]
-DUPLICATE_SIGNS: tuple[DuplicateSign, ...] = ("body", "label", "state")
-"""What shows a duplicate beside the words ``Duplicate of #N`` in its body or in a comment."""
+Evidence: TypeAlias = Literal["text", "label", "state"]
+EVIDENCE: tuple[Evidence, ...] = ("text", "text", "label", "state")
+"""What shows a duplicate: the words ``Duplicate of #N`` in its body or in a comment; or a label
+or the state reason, while a comment names the original in other words."""
 
 
 @dataclass(slots=True, eq=False)
@@ -28,7 +29,8 @@ class Draft:
 
     ``origin`` is the ticket that this one reverts, reapplies, backports or duplicates. ``series``
     is the title frame that a group of near-identical titles shares, ``test`` the test that a flaky
-    report and its answer speak of. ``number`` and the texts are empty until the plan is complete.
+    report and its answer speak of. ``time`` counts from the project's first day until tickets get
+    their numbers, then from 1970; the texts come last.
     """
 
     role: Role
@@ -48,7 +50,7 @@ class Draft:
     friend: FalseFriend | None = None
     coauthor: Account | None = None
     base: str = "main"
-    sign: DuplicateSign | None = None
+    evidence: Evidence | None = None
     number: int = 0
     title: str = ""
     body: str | None = None

@@ -6,26 +6,26 @@ from fastrecall.corpus.demo.draft import Draft
 from fastrecall.corpus.demo.pen import Pen, sentence
 from fastrecall.corpus.demo.words import phrases
 
-CRLF_SHARE = 0.25
-"""Share of bodies written in a browser, with CRLF line ends."""
-
 
 def write_issue(draft: Draft, pen: Pen) -> None:
     """Give an issue its title, body and comment."""
     draft.title = _title(draft, pen)
     body = _body(draft, pen)
     if draft.origin is not None:
-        pointer = f"Duplicate of #{draft.origin.number}"
-        if draft.sign == "body":
-            body = f"{body or ''}\n\n{pointer}".strip()
-        else:
-            draft.comment = pointer
-    draft.body = body if body is None else with_line_ends(body, pen)
+        body = _point_at(draft.origin, draft, body, pen)
+    draft.body = None if body is None else pen.with_line_ends(body)
 
 
-def with_line_ends(body: str, pen: Pen) -> str:
-    """*body*, in some cases with the line ends of a browser."""
-    return body.replace("\n", "\r\n") if pen.dice.chance(CRLF_SHARE) else body
+def _point_at(original: Draft, draft: Draft, body: str | None, pen: Pen) -> str | None:
+    """Name the original of a duplicate, in the body or in a comment; returns the body."""
+    if draft.evidence != "text":
+        draft.comment = f"Same as #{original.number}."
+        return body
+    pointer = f"Duplicate of #{original.number}"
+    if pen.dice.chance(0.5):
+        return f"{body or ''}\n\n{pointer}".strip()
+    draft.comment = pointer
+    return body
 
 
 def symptom(draft: Draft, pen: Pen) -> str:
@@ -44,8 +44,9 @@ def _title(draft: Draft, pen: Pen) -> str:
     if draft.role == "wish":
         return pen.title(lambda: sentence(pen.fill(dice.pick(words["wishes"]), thing=thing)))
     if draft.role == "terse":
+        nouns = words["terse_nouns"]
         return pen.title(
-            lambda: pen.fill(dice.pick(words["terse"]), noun=dice.pick(words["terse_nouns"]))
+            lambda: sentence(pen.fill(dice.pick(words["terse"]), noun=dice.pick(nouns)))
         )
     if draft.role == "flaky report":
         frames = phrases("english")["flaky_issues"]
@@ -67,7 +68,7 @@ def _body(draft: Draft, pen: Pen) -> str | None:
     dice, words = pen.dice, phrases(draft.language)
     if draft.role == "series":
         return pen.fill(dice.pick(phrases("english")["series_notes"]))
-    if draft.role != "terse" and dice.chance(0.05):
+    if draft.role != "terse" and dice.chance(0.06):
         return None if dice.chance(0.5) else ""
     said = [symptom(draft, pen) + "."] if draft.role == "terse" or dice.chance(0.5) else []
     said += [pen.fill(dice.pick(words["details"])) for _ in range(1 + dice.chance(0.3))]

@@ -14,6 +14,9 @@ _EPOCH = datetime(1970, 1, 1)  # all times here are UTC
 _THREE_YEARS = (datetime(2023, 1, 2) - _EPOCH).days, 3 * 365
 
 TRIES = 6
+"""How often a title is drawn again before it gets a name to set it apart."""
+CRLF_SHARE = 0.25
+"""Share of bodies written in a browser, with CRLF line ends."""
 
 
 def title_key(title: str) -> str:
@@ -35,7 +38,6 @@ class Pen:
 
     def __init__(self, dice: Dice, nodes: int) -> None:
         self.dice = dice
-        self.nodes = nodes
         self._keys: set[str] = set()
         self._slots: dict[str, Callable[[], object]] = {
             "count": lambda: dice.between(2, 99),
@@ -73,6 +75,10 @@ class Pen:
             return False
         self._keys.add(key)
         return True
+
+    def with_line_ends(self, body: str) -> str:
+        """*body*, in some cases with the line ends of a browser."""
+        return body.replace("\n", "\r\n") if self.dice.chance(CRLF_SHARE) else body
 
     def _day(self) -> str:
         first, days = _THREE_YEARS

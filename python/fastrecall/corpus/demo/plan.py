@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import cycle, islice
 
 from fastrecall.corpus.demo.accounts import DEPENDABOT, GHOST, HOUSE_BOT, RENOVATE, people
 from fastrecall.corpus.demo.chores import CHORES, Chore
 from fastrecall.corpus.demo.dice import Dice
-from fastrecall.corpus.demo.draft import DUPLICATE_SIGNS, Draft, Role
+from fastrecall.corpus.demo.draft import EVIDENCE, Draft, Role
 from fastrecall.corpus.demo.links import (
     ADDRESS,
     IN_TITLE,
@@ -27,7 +28,7 @@ UNIT = 1200
 
 FIRST_DAY = 1_672_652_400  # 2023-01-02T09:40:00Z
 SPAN = 3 * 365 * 86_400
-DAY = 86_400
+HOUR, DAY = 3_600, 86_400
 
 RUSSIAN_SHARE = 0.25
 OLDER_BRANCHES = ("stable-24.1", "stable-24.2")
@@ -59,7 +60,7 @@ class Quotas:
 
 
 class Plan:
-    """Draws the drafts of one corpus; ``drafts`` is in number order once `number_all` ran."""
+    """Draws the drafts of one corpus; ``drafts`` holds them in the order of their numbers."""
 
     def __init__(self, nodes: int, seed: int) -> None:
         self.dice = Dice(seed)
@@ -67,6 +68,7 @@ class Plan:
         self.drafts: list[Draft] = []
         self._issues = 0
         self._pairs = 0
+        self._loose_forms = cycle(LOOSE)
         self._series_titles: set[str] = set()
         self._reused: set[Draft] = set()  # pull requests that others revert, reapply or backport
         self._plan()
@@ -87,15 +89,16 @@ class Plan:
             self._reverted_and_back()
         self._series()
         for _ in range(of(8)):
-            self._fix(self._issue("flaky report"), "deflake")
+            role: Role = "mute" if self.dice.chance(0.5) else "deflake"
+            self._fix(self._issue("flaky report"), role)
         for _ in range(of(10)):
             self._fix(self._issue("regression"))
         for _ in range(of(22)):
             self._fix(self._issue("terse"))
         self._duplicates(of(24))
-        for form, count in ((STRICT, of(18)), (IN_TITLE, of(14)), ((SIDEBAR,), of(8))):
-            for _ in range(count):
-                self._fix(self._issue("report"), form=self.dice.pick(form))
+        for forms, count in ((STRICT, of(18)), (IN_TITLE, of(14)), ((SIDEBAR,), of(8))):
+            for form in islice(cycle(forms), count):
+                self._fix(self._issue("report"), form=form)
         while self._pairs < self.quotas.pairs:
             self._fix(self._issue("report"))
         for _ in range(of(8)):
@@ -143,14 +146,14 @@ class Plan:
         return self._draft(role, is_pr=False, like=like, time=time)
 
     def _later(self, earlier: Draft, days: int) -> int:
-        return earlier.time + 60 + self.dice.early(days * DAY)
+        return earlier.time + HOUR + self.dice.early(days * DAY)
 
     def _link(self, issue: Draft, pr: Draft, form: Form) -> None:
         pr.closes.append((issue, form))
         self._pairs += form.published
 
     def _form(self) -> Form:
-        return self.dice.pick(LOOSE) if self.dice.chance(0.08) else self.dice.pick(PLAIN)
+        return next(self._loose_forms) if self.dice.chance(0.08) else self.dice.pick(PLAIN)
 
     def _fix(self, issue: Draft, role: Role = "fix", *, form: Form | None = None) -> Draft:
         """A pull request that answers *issue*; a few were there before anybody complained."""
@@ -261,8 +264,9 @@ class Plan:
             and draft not in self._reused
             and all(form.place != "title" for _, form in draft.closes)
         ]
+        dice.shuffle(fixes)
         for _ in range(min(of(8), len(fixes))):
-            self._revert(fixes.pop(dice.below(len(fixes))))
+            self._revert(fixes.pop())
         for chore in CHORES:
             for _ in range(of(chore.share)):
                 self._chore(chore)
@@ -338,8 +342,8 @@ class Plan:
                 self._settle_pr(draft)
             elif draft.origin is not None:
                 draft.state, draft.ended = "CLOSED", self._end(draft, 20)
-                draft.sign = self.dice.pick(DUPLICATE_SIGNS)
-                draft.state_reason = "DUPLICATE" if draft.sign == "state" else "NOT_PLANNED"
+                draft.evidence = self.dice.pick(EVIDENCE)
+                draft.state_reason = "DUPLICATE" if draft.evidence == "state" else "NOT_PLANNED"
         for draft in self.drafts:
             if not draft.is_pr and draft.state == "OPEN" and self.dice.chance(0.3):
                 draft.state, draft.ended = "CLOSED", self._end(draft, 200)
@@ -347,10 +351,11 @@ class Plan:
 
     def _settle_pr(self, pr: Draft) -> None:
         must_merge = pr.role not in ("fix", "work", "chore") or pr in self._reused
-        fate = 0.0 if must_merge else self.dice.below(100)
+        fate = 0 if must_merge else self.dice.below(100)
         if fate >= 98:
             return
-        pr.ended = self._end(pr, 12)
+        # What others build on was merged before they came.
+        pr.ended = self._end(pr, 0 if pr in self._reused else 12)
         pr.state = "MERGED" if fate < 88 else "CLOSED"
         if pr.state == "MERGED":
             for issue, _ in pr.closes:

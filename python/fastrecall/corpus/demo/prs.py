@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fastrecall.corpus.demo.chores import CHORES
 from fastrecall.corpus.demo.draft import Draft
-from fastrecall.corpus.demo.issues import with_line_ends
 from fastrecall.corpus.demo.links import REPO
 from fastrecall.corpus.demo.pen import Pen
 from fastrecall.corpus.demo.traces import HUMAN_TRAILER
@@ -12,9 +11,9 @@ from fastrecall.corpus.demo.words import phrases
 
 TITLE_STYLES = ("{title}", "{title}", "{name}: {title}", "[{name}] {title}", "fix({name}): {title}")
 
-NAMES_THE_THING = 0.6
+NAMES_THE_THING = 0.7
 """Share of fixes that say in the users' words where the fault was seen."""
-QUOTES_THE_ISSUE = 0.1
+QUOTES_THE_ISSUE = 0.12
 """Share of fixes that repeat the issue's title."""
 
 
@@ -24,7 +23,7 @@ def write_pr(draft: Draft, pen: Pen) -> None:
     paragraphs = _paragraphs(draft, pen)
     paragraphs += [text.format(n=other.number) for other, text in draft.mentions]
     paragraphs += _trailers(draft, pen)
-    draft.body = with_line_ends("\n\n".join(paragraphs), pen) if paragraphs else _nothing(pen)
+    draft.body = pen.with_line_ends("\n\n".join(paragraphs)) if paragraphs else _nothing(pen)
 
 
 def _title(draft: Draft, pen: Pen) -> str:
@@ -33,14 +32,15 @@ def _title(draft: Draft, pen: Pen) -> str:
         return pen.fill(draft.series)
     if draft.origin is not None:
         return _title_after(draft, draft.origin)
-    if draft.friend is not None and draft.friend.title:
-        frame = draft.friend.title
-        return pen.title(lambda: pen.fill(frame, part=dice.pick(draft.component.parts)))
-    if draft.role == "mute" or (draft.role == "deflake" and dice.chance(0.5)):
+    if draft.role == "mute":
         return pen.title(lambda: pen.fill(dice.pick(words["flaky_fixes"]), test=draft.test))
     if draft.role == "deflake":
         return pen.title(lambda: pen.fill(dice.pick(words["flaky_calm"]), test=draft.test))
-    title = pen.title(lambda: _change(draft, pen))
+    if draft.friend is not None and draft.friend.title:
+        frame = draft.friend.title
+        title = pen.title(lambda: pen.fill(frame, part=dice.pick(draft.component.parts)))
+    else:
+        title = pen.title(lambda: _change(draft, pen))
     for issue, form in draft.closes:
         if form.place == "title":
             return form.text.format(title=title, n=issue.number)

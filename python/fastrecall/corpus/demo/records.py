@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, TypeAlias
 
 from fastrecall.corpus.demo.draft import Draft
@@ -11,6 +10,9 @@ from fastrecall.corpus.demo.pen import gh_time
 from fastrecall.corpus.demo.truth import linked_issues
 
 Record: TypeAlias = dict[str, Any]
+
+TRIAGER = "nadia-h"
+"""Who points duplicates at their originals."""
 
 _ROLE_LABELS = {
     "wish": "enhancement",
@@ -43,7 +45,7 @@ def _only_issue(draft: Draft) -> Record:
     if draft.comment and draft.ended is not None:
         comments.append(
             {
-                "author": {"login": "nadia-h"},
+                "author": {"login": TRIAGER},
                 "authorAssociation": "MEMBER",
                 "body": draft.comment,
                 "createdAt": gh_time(draft.ended),
@@ -72,9 +74,8 @@ def _reference(issue: Draft) -> Record:
 
 def _labels(draft: Draft) -> list[str]:
     labels = [f"area/{draft.component.name}", _ROLE_LABELS.get(draft.role, "bug")]
-    return [*labels, "duplicate"] if draft.sign == "label" else labels
+    return [*labels, "duplicate"] if draft.evidence == "label" else labels
 
 
-@cache
 def _label(name: str) -> Record:
     return {"id": f"L_{name}", "name": name, "description": "", "color": "c5def5"}

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from fastrecall.corpus.demo.accounts import AUTOMATION, GHOST
-from fastrecall.corpus.demo.draft import Draft, DuplicateSign
+from fastrecall.corpus.demo.draft import Draft, Evidence
 from fastrecall.corpus.demo.links import ADDRESS
 
 
-class Duplicate(NamedTuple):
-    """An issue that repeats an older one, and what shows it beside ``Duplicate of #N``."""
+class PlantedDuplicate(NamedTuple):
+    """An issue that repeats an older one, and what shows it."""
 
     issue: int
     original: int
-    sign: DuplicateSign
+    evidence: Evidence
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class DemoTruth:
     """Numbers of the tickets that show each planted fact, ascending.
 
     Issues and pull requests share one sequence of numbers. Pairs are (issue, PR). Everything
-    counts before the author filter; ``bot_prs`` says what the filter takes away, and every title
-    group is wholly by filtered accounts or wholly by others.
+    counts before the author filter. The default filter takes away the ``bot_prs`` of all accounts
+    but the project's own ``lattice-bot``; each title group goes as a whole or stays as a whole.
     """
 
     published_pairs: tuple[tuple[int, int], ...]
@@ -34,7 +34,7 @@ class DemoTruth:
     title_pairs: tuple[tuple[int, int], ...]
     address_pairs: tuple[tuple[int, int], ...]
     """The PR gives the issue's address without a closing word."""
-    duplicates: tuple[Duplicate, ...]
+    duplicates: tuple[PlantedDuplicate, ...]
     reverts: tuple[tuple[int, int], ...]
     """(reverting PR, reverted PR)."""
     flaky: tuple[int, ...]
@@ -80,16 +80,16 @@ def truth_of(drafts: list[Draft]) -> DemoTruth:
             (issue, pr) for pr in prs for issue, text in pr.mentions if text == ADDRESS
         ),
         duplicates=tuple(
-            Duplicate(draft.number, draft.origin.number, draft.sign)
+            PlantedDuplicate(draft.number, draft.origin.number, draft.evidence)
             for draft in drafts
-            if draft.origin is not None and draft.sign is not None
+            if draft.origin is not None and draft.evidence is not None
         ),
         reverts=tuple(
             (pr.number, pr.origin.number)
             for pr in prs
             if pr.role == "revert" and pr.origin is not None
         ),
-        flaky=tuple(draft.number for draft in drafts if "flaky" in draft.title.casefold()),
+        flaky=tuple(draft.number for draft in drafts if draft.role in ("flaky report", "mute")),
         regressions=tuple(draft.number for draft in drafts if draft.role == "regression"),
         title_groups=_title_groups(drafts),
         bot_prs=_by((pr.account.login, pr) for pr in prs if pr.account in AUTOMATION),
