@@ -315,7 +315,7 @@ def _number(value: object, record: Mapping[str, Any]) -> int:
 def _time(value: object, field: str) -> int | None:
     """Seconds since 1970; None for null and for the year 1 that Go programs write for it."""
     if type(value) is str:
-        if len(value) == 20 and value[19] == "Z" and value[4] == "-" and value[10] == "T":
+        if len(value) == 20 and value[19] == "Z" and value[4] == value[7] == "-" and value[10] == "T":
             try:
                 plain = datetime.fromisoformat(value[:19])
             except ValueError:

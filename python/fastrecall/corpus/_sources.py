@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fastrecall.corpus._json import stream_records
+from fastrecall.corpus._records import is_repository_name
 from fastrecall.corpus.table import stream_parquet
 from fastrecall.errors import CorpusError
 from fastrecall.types import Kind
@@ -59,9 +60,11 @@ def find_sources(place: Path) -> list[Source]:
         CorpusError: there is nothing there, or nothing that can be read.
     """
     if not place.exists():
+        name = place.as_posix()
+        hint = f"; to fetch it: fastrecall fetch {name}" if is_repository_name(name) else ""
         raise CorpusError(
             f"{place}: there is no such file or folder; expected a folder with {_EXPECTED}, "
-            "or 'demo'"
+            f"or 'demo'{hint}"
         )
     if not place.is_dir():
         return [Source.at(place, _kind(place))]

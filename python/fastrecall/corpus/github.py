@@ -19,8 +19,8 @@ REFERENCE = rf"""
 """
 """Any form in which an issue can be named, for verbose patterns; `reference_of` reads the match."""
 
-_KEYWORD = r"(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)"
-_GERUND = r"(?:closing|fixing|resolving)"
+_KEYWORD = r"(?a:close[sd]?|fix(?:e[sd])?|resolve[sd]?)"
+_GERUND = r"(?a:closing|fixing|resolving)"
 
 # A word begins after anything but a letter or a digit; an underscore may be emphasis around the
 # whole reference, but not a part of a longer name.

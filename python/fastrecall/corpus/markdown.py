@@ -12,12 +12,15 @@ from bisect import bisect_left
 BARRIER = "\0"
 """Stands for each masked character: nothing matches across it, and positions stay."""
 
-_MAYBE_INERT = re.compile(r"[`>]|~~~|<!--|^[ ]*(?: {4}|\t)", re.MULTILINE)
+_DEEPEST = 40
+"""Quotes in quotes and items in items beyond this are not looked into: nobody means them."""
+
+_MAYBE_INERT = re.compile(r"[`>\t]|~~~|<!--| {4}")
 _FENCE = re.compile(r"(`{3,})[^`\n]*$|(~{3,})", re.MULTILINE)
 _COMMENT = "<!--"
 _COMMENT_END = "-->"
 _HEADING = re.compile(r"#{1,6}(?=[ \t\r\n]|\Z)")
-_RULE = re.compile(r"(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})\r?$", re.MULTILINE)
+_UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*\r?$", re.MULTILINE)
 _ITEM = re.compile(r"(?:[-*+]|([0-9]{1,9})[.)])(?=[ \t\r\n]|\Z)")
 _MARKS = re.compile(r"\\.|`+|<!--", re.DOTALL)
 _TICKS = re.compile(r"`+")
@@ -35,7 +38,9 @@ def mask(text: str) -> str:
     at = 0
     while at < len(text):
         newline = text.find("\n", at)
-        at = blocks.line(at, len(text) if newline < 0 else newline + 1)
+        end = len(text) if newline < 0 else newline + 1
+        blocks.line(at, end)
+        at = end
     blocks.end_paragraph()
     return _masked(text, blocks.inert)
 
@@ -58,99 +63,115 @@ def _masked(text: str, inert: list[tuple[int, int]]) -> str:
 
 
 class _Blocks:
-    """Reads lines; knows the open list items, fence and paragraph, and collects inert spans."""
+    """Reads lines; knows what is open at each moment, and collects the inert spans."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, depth: int = 0) -> None:
         self.text = text
+        self.depth = depth  # how many quotes this is in
         self.inert: list[tuple[int, int]] = []
         self.items: list[int] = []  # columns at which the contents of open list items begin
-        self.fence: tuple[str, int] | None = None  # its marker; column of the item it is in
+        self.bare_item = False  # whether the last line was a list marker and nothing else
+        self.fence = ""  # the marks that opened a fence, or a comment
         self.quote: _Blocks | None = None  # what the open quote holds
         self.paragraph: tuple[int, int] | None = None
 
-    def line(self, start: int, end: int) -> int:
-        """Read a line; returns where to go on, which is its end unless a comment ran on."""
+    def line(self, start: int, end: int, base: int = 0) -> None:
+        """Read one line; inside a quote *base* is the column behind its mark."""
         at = self.skip_space(start, end)
-        column = _columns(self.text[start:at])
-        if self.text[at:end].strip("\r\n") == "":
-            if self.fence:
-                self.inert.append((start, end))
+        column = _width(self.text[start:at], base)
+        if base and column:
+            column -= 1  # one space belongs to the mark
+        blank = self.text[at:end].strip() == ""
+        if self.bare_item and blank:
+            self.items.pop()  # an item may begin with one empty line, not with two
+        self.bare_item = False
+        if self.fence and (blank or column >= self.container()):
+            self.fenced(start, at, end, column)
+        elif blank:
             self.end_paragraph()
             self.quote = None
-            return end
-        if self.fence:
-            marker, container = self.fence
-            if column >= container:
-                self.inert.append((start, end))
-                if column < container + 4 and self.closes(marker, at, end):
-                    self.fence = None
-                return end
-            self.fence = None
-        self.leave_items(at, end, column)
-        return self.content(start, at, end, column)
+        else:
+            self.fence = ""
+            self.leave_items(at, end, column)
+            self.content(start, at, end, column)
 
-    def content(self, start: int, at: int, end: int, column: int) -> int:
+    def container(self) -> int:
+        """The column at which the contents of the innermost open list item begin."""
+        return self.items[-1] if self.items else 0
+
+    def fenced(self, start: int, at: int, end: int, column: int) -> None:
+        """Read a line inside a fence or a comment."""
+        if self.fence == _COMMENT:
+            self.comment(start, end)
+            return
+        self.inert.append((start, end))
+        if column < self.container() + 4 and self.closes(at, end):
+            self.fence = ""
+
+    def comment(self, start: int, end: int) -> None:
+        """Read a line, or its rest, inside a comment that began at the start of a line."""
+        close = self.text.find(_COMMENT_END, start, end)
+        if close < 0:
+            self.inert.append((start, end))
+            return
+        close += len(_COMMENT_END)
+        self.inert.append((start, close))
+        # What follows on the line is HTML, whose text is still text.
+        self.inert += _inert_inline(self.text, close, end)
+        self.fence = ""
+
+    def content(self, start: int, at: int, end: int, column: int) -> None:
         """Read what stands on a line behind the list items that it belongs to."""
         text = self.text
-        inside = column - (self.items[-1] if self.items else 0)
-        if inside >= 4:
-            if self.quote and self.quote.is_open():
-                self.inert.append((start, end))
-            elif self.paragraph:
+        lazy = self.quote is not None and self.quote.is_open()
+        if column - self.container() >= 4:
+            if self.paragraph:
                 self.paragraph = (self.paragraph[0], end)
             else:
+                # Code, or a paragraph that began in the quote and goes on.
                 self.inert.append((start, end))
-            return end
+            return
         if text[at] == ">":
             self.end_paragraph()
-            self.quote = self.quote or _Blocks(text)
-            inner = at + 2 if text[at + 1 : at + 2] in (" ", "\t") else at + 1
-            self.quote.line(min(inner, end), end)
+            self.quote = self.quote or _Blocks(text, self.depth + 1)
+            if self.depth < _DEEPEST:
+                self.quote.line(at + 1, end, column + 1)
             self.inert.append((start, end))
-            return end
-        if self.quote and self.quote.is_open() and not self.starts_block(at, end):
-            # A paragraph that began in the quote goes on, although this line has no ">".
+            return
+        if lazy and not self.starts_block(at, end, column):
             self.inert.append((start, end))
-            return end
+            return
         self.quote = None
-        fence = _FENCE.match(text, at, end)
-        if fence:
+        if fence := _FENCE.match(text, at, end):
             self.end_paragraph()
-            self.fence = (fence[1] or fence[2], self.items[-1] if self.items else 0)
+            self.fence = fence[1] or fence[2]
             self.inert.append((start, end))
-            return end
-        if text.startswith(_COMMENT, at):
+        elif text.startswith(_COMMENT, at):
             self.end_paragraph()
-            close = text.find(_COMMENT_END, at + 2)
-            close = len(text) if close < 0 else close + len(_COMMENT_END)
-            self.inert.append((at, close))
-            if close > end and text[end - 1] != "\n":
-                return len(text)
-            rest = text.find("\n", close)
-            rest = len(text) if rest < 0 else rest + 1
-            if rest > close:
-                # The rest of the last line is HTML, where text is still text.
-                self.paragraph = (close, rest)
-                self.end_paragraph()
-            return rest
-        item = None if _RULE.match(text, at, end) else self.item(at, end)
-        if item:
+            self.fence = _COMMENT
+            self.inert.append((at, at + 2))
+            self.comment(at + 2, end)
+        elif _HEADING.match(text, at, end) or _is_rule(text, at, end):
             self.end_paragraph()
-            behind = self.skip_space(item.end(), end)
-            marker = column + item.end() - at
-            gap = _columns(text[item.end() : behind])
-            blank = text[behind:end].strip("\r\n") == ""
-            self.items.append(marker + (gap if 1 <= gap <= 4 and not blank else 1))
-            if blank:
-                return end
-            return self.content(start, behind, end, marker + gap)
-        if _HEADING.match(text, at, end) or _RULE.match(text, at, end):
+            self.inert += _inert_inline(text, at, end)
+        elif self.paragraph and _UNDERLINE.match(text, at, end):
             self.end_paragraph()
-            self.paragraph = (at, end)
-            self.end_paragraph()
-            return end
-        self.paragraph = (self.paragraph[0] if self.paragraph else at, end)
-        return end
+        elif len(self.items) < _DEEPEST and (item := self.item(at, end, column)):
+            self.enter_item(item, at, end, column)
+        else:
+            self.paragraph = (self.paragraph[0] if self.paragraph else at, end)
+
+    def enter_item(self, item: re.Match[str], at: int, end: int, column: int) -> None:
+        """Open a list item, and read what stands behind its marker."""
+        self.end_paragraph()
+        behind = self.skip_space(item.end(), end)
+        marker = column + item.end() - at
+        gap = _width(self.text[item.end() : behind], marker)
+        blank = self.text[behind:end].strip() == ""
+        self.items.append(marker + (gap if 1 <= gap <= 4 and not blank else 1))
+        self.bare_item = blank
+        if not blank:
+            self.content(item.end(), behind, end, marker + gap)
 
     def skip_space(self, at: int, end: int) -> int:
         while at < end and self.text[at] in " \t":
@@ -165,14 +186,14 @@ class _Blocks:
         """Close the list items that a line does not belong to, unless it lazily goes on."""
         if not self.items or column >= self.items[-1]:
             return
-        if self.is_open() and not self.starts_block(at, end):
+        if self.is_open() and not self.starts_block(at, end, column):
             return
         self.end_paragraph()
         self.quote = None
         while self.items and column < self.items[-1]:
             self.items.pop()
 
-    def starts_block(self, at: int, end: int) -> bool:
+    def starts_block(self, at: int, end: int, column: int) -> bool:
         """Whether a line begins something that ends a paragraph."""
         text = self.text
         return bool(
@@ -180,23 +201,23 @@ class _Blocks:
             or _FENCE.match(text, at, end)
             or text.startswith(_COMMENT, at)
             or _HEADING.match(text, at, end)
-            or _RULE.match(text, at, end)
-            or self.item(at, end)
+            or _is_rule(text, at, end)
+            or self.item(at, end, column)
         )
 
-    def item(self, at: int, end: int) -> re.Match[str] | None:
+    def item(self, at: int, end: int, column: int) -> re.Match[str] | None:
         """The list marker at a place, if one may stand there."""
         item = _ITEM.match(self.text, at, end)
-        if item is None or not self.paragraph or self.items:
+        if item is None or not self.paragraph or column < self.container():
             return item
         # Only an item with content, and an ordered one only with number 1, ends a paragraph.
         empty = self.text[item.end() : end].strip() == ""
         return None if empty or item[1] not in (None, "1") else item
 
-    def closes(self, marker: str, at: int, end: int) -> bool:
-        """Whether a line closes a fence: as many marks or more, and nothing else."""
+    def closes(self, at: int, end: int) -> bool:
+        """Whether a line closes the fence: as many marks or more, and nothing else."""
         line = self.text[at:end].rstrip()
-        return len(line) >= len(marker) and line.strip(marker[0]) == ""
+        return len(line) >= len(self.fence) and line.strip(self.fence[0]) == ""
 
     def end_paragraph(self) -> None:
         if self.paragraph:
@@ -204,8 +225,18 @@ class _Blocks:
             self.paragraph = None
 
 
-def _columns(space: str) -> int:
-    return len(space.expandtabs(4)) if "\t" in space else len(space)
+def _is_rule(text: str, at: int, end: int) -> bool:
+    """Whether a line is a thematic break: three or more of one mark and nothing else."""
+    mark = text[at]
+    if mark not in "-*_":
+        return False
+    line = text[at:end]
+    return not line.strip(mark + " \t\r\n") and line.count(mark) >= 3
+
+
+def _width(space: str, base: int) -> int:
+    """How many columns white space takes that begins at a column; tabs stop at every fourth."""
+    return len((" " * (base % 4) + space).expandtabs(4)) - base % 4 if "\t" in space else len(space)
 
 
 def _inert_inline(text: str, start: int, end: int) -> list[tuple[int, int]]:
