@@ -8,11 +8,11 @@ import hashlib
 import importlib.util
 import json
 import os
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from fastrecall._toml import packaged
 from fastrecall.embedding.digest import sha256_of
 from fastrecall.embedding.folders import cache_folder
 from fastrecall.errors import ModelError
@@ -82,11 +82,7 @@ class ModelInfo:
 @functools.cache
 def registry() -> dict[str, dict[str, Any]]:
     """The entries of models.toml by name."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    return tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
+    return packaged("fastrecall.embedding", "models.toml")
 
 
 def list_models() -> list[ModelInfo]:

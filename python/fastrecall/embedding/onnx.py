@@ -7,6 +7,7 @@ the vectors are the same to the last bit whatever the thread count, because the 
 
 from __future__ import annotations
 
+import functools
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -140,6 +141,15 @@ class OnnxEncoder:
             raise ModelError(f"{self._model.path} returns vectors that are zero or not finite")
         vectors: Vectors = (pooled / norms).astype(np.float32, copy=False)
         return vectors
+
+
+@functools.lru_cache(maxsize=2)
+def load_encoder(model: ModelInfo, threads: int) -> OnnxEncoder:
+    """A loaded model, kept for the next call: loading takes longer than embedding ten texts.
+
+    The digests in *model* see to it that a file that changed is loaded anew.
+    """
+    return OnnxEncoder(model, threads=threads)
 
 
 def _load_tokenizer(model: ModelInfo) -> Any:

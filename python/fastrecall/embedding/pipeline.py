@@ -161,15 +161,14 @@ def _embed_unique(
     if not len(missing):
         return vectors, counts
 
-    from fastrecall.embedding.onnx import OnnxEncoder
+    from fastrecall.embedding.onnx import load_encoder
 
     with contextlib.ExitStack() as stack:
         # Before the model is loaded: an unwritable cache should fail at once.
         writer = stack.enter_context(store.writer()) if store else None
         bar = len(missing) if progress and len(missing) >= _WORTH_A_BAR else 0
         advance = stack.enter_context(progress_bar("embedding", bar))
-        encoder = OnnxEncoder(info, threads=threads)
-        batches = encoder.batches([prefix + texts[row] for row in missing])
+        batches = load_encoder(info, threads).batches([prefix + texts[row] for row in missing])
         stack.enter_context(contextlib.closing(batches))
         for batch in batches:
             if vectors.shape[1] == 0:
