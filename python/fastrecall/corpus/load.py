@@ -49,13 +49,13 @@ def load_corpus(
     >>> load_corpus(file).tickets[0].title
     'Crash'
     """
-    window = Window(prs=window_prs, issues=window_issues, author_filter=author_filter)
     if source == "demo":
-        from fastrecall.corpus.demo import demo_records
+        from fastrecall.corpus.demo import demo_corpus
 
-        demo_issues, demo_prs = demo_records()
-        sources = [Source.of("prs", demo_prs, "pr"), Source.of("issues", demo_issues, "issue")]
-        return _assemble(sources, window, name=name or "demo", generated=True)
+        return demo_corpus(
+            window_prs=window_prs, window_issues=window_issues, author_filter=author_filter
+        )
+    window = Window(prs=window_prs, issues=window_issues, author_filter=author_filter)
     sources = find_sources(Path(source)) if source is not None else []
     if prs is not None:
         sources.insert(0, Source.at(Path(prs), "pr"))

@@ -102,7 +102,7 @@ def demo_records(
     >>> len(issues), len(prs)
     (460, 740)
     >>> issues[0]["number"], issues[0]["state"]
-    (1, 'CLOSED')
+    (1, 'OPEN')
     """
     drafts = _drafts(nodes, seed)
     return (
