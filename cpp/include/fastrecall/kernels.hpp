@@ -18,6 +18,9 @@ inline constexpr std::size_t kRowStep = 16;
 inline constexpr int kCodeBias = 128;
 inline constexpr int kCodeMax = 127;
 
+// Rows of codes that are read one by one are padded with kCodeBias to a multiple of this.
+inline constexpr std::size_t kCodeRowStep = 64;
+
 // 16 vectors whose codes are interleaved: 4 values of the first, 4 of the second, ..., then the
 // next 4 values of each. One 64-byte line feeds 16 lanes of 4-value dot products.
 inline constexpr std::size_t kGroup = 16;
@@ -80,6 +83,11 @@ struct Kernels {
     // Sum of (codes[i] - kCodeBias) * query[i], exact. `bias` as in CodeQueries.
     std::int32_t (*dot_codes)(const std::uint8_t* codes, const std::int8_t* query,
                               std::int32_t bias, std::size_t padded);
+
+    // For each of `count` rows, sum of (codes[row * width + i] - kCodeBias) * (with[i] - kCodeBias),
+    // exact whatever the codes in 1..255. `width` is a multiple of kCodeRowStep.
+    void (*dot_code_rows)(const std::uint8_t* codes, std::size_t width, const std::int32_t* rows,
+                          std::size_t count, const std::uint8_t* with, std::int32_t* sums);
 
     // For every query and vector: key = scale * product + slope * residual; where key >= threshold,
     // id and key go to the query's sink.

@@ -24,3 +24,14 @@ std::int32_t dot_codes(const std::uint8_t* codes, const std::int8_t* query, std:
     }
     return vaddvq_s32(sum);
 }
+
+inline I load_with(const std::uint8_t* from) { return load_codes(from); }
+inline I dot_with(I sum, const std::uint8_t* row, I with) {
+    return dot4(sum, load_codes(row), with);
+}
+inline std::int32_t with_bias(const std::uint8_t*, std::size_t) { return 0; }
+inline void sum_4(I a, I b, I c, I d, std::int32_t* out) {
+    vst1q_s32(out, vpaddq_s32(vpaddq_s32(a, b), vpaddq_s32(c, d)));
+}
+
+#include "code_rows.inl"

@@ -79,6 +79,22 @@ std::int32_t dot_codes(const std::uint8_t* codes, const std::int8_t* query, std:
     return bias + _mm_cvtsi128_si32(four);
 }
 
+inline I load_with(const std::uint8_t* from) {
+    return _mm256_xor_si256(load_codes(from), _mm256_set1_epi8(static_cast<char>(kCodeBias)));
+}
+// |with| times the row under with's sign: pairs stay within 2 * 127 * 127 and fit in 16 bits.
+inline I dot_with(I sum, const std::uint8_t* row, I with) {
+    return dot4(sum, _mm256_abs_epi8(with), _mm256_sign_epi8(load_with(row), with));
+}
+inline std::int32_t with_bias(const std::uint8_t*, std::size_t) { return 0; }
+inline void sum_4(I a, I b, I c, I d, std::int32_t* out) {
+    const I all = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out),
+                     _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1)));
+}
+
+#include "code_rows.inl"
+
 void to_half(const float* from, std::uint16_t* to, std::size_t padded) {
     for (std::size_t i = 0; i < padded; i += 8) {
         _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
@@ -96,8 +112,8 @@ void from_half(const std::uint16_t* from, float* to, std::size_t padded) {
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {"avx2",    64,           kFloatLanes,   dot_f64, dot_f32,
-                       dot_codes, screen_codes, screen_floats, to_half, from_half};
+const Kernels table = {"avx2",        64,           kFloatLanes,   dot_f64, dot_f32,  dot_codes,
+                       dot_code_rows, screen_codes, screen_floats, to_half, from_half};
 
 }  // namespace avx2
 }  // namespace fastrecall

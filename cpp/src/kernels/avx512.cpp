@@ -22,6 +22,20 @@ inline I dot4(I sum, I codes, I query) {
 
 #include "wide.inl"
 
+inline I load_with(const std::uint8_t* from) {
+    return _mm512_xor_si512(load_codes(from), _mm512_set1_epi8(static_cast<char>(kCodeBias)));
+}
+// |with| times the row under with's sign: pairs stay within 2 * 127 * 127 and fit in 16 bits.
+inline I dot_with(I sum, const std::uint8_t* row, I with) {
+    const I codes = load_with(row);
+    const I turned =
+        _mm512_mask_sub_epi8(codes, _mm512_movepi8_mask(with), _mm512_setzero_si512(), codes);
+    return dot4(sum, _mm512_abs_epi8(with), turned);
+}
+inline std::int32_t with_bias(const std::uint8_t*, std::size_t) { return 0; }
+
+#include "code_rows.inl"
+
 std::int32_t dot_codes(const std::uint8_t* codes, const std::int8_t* query, std::int32_t bias,
                        std::size_t padded) {
     I sum = _mm512_setzero_si512();
@@ -37,8 +51,8 @@ std::int32_t dot_codes(const std::uint8_t* codes, const std::int8_t* query, std:
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {"avx512",  64,           kFloatLanes,   dot_f64, dot_f32,
-                       dot_codes, screen_codes, screen_floats, to_half, from_half};
+const Kernels table = {"avx512",      64,           kFloatLanes,   dot_f64, dot_f32,  dot_codes,
+                       dot_code_rows, screen_codes, screen_floats, to_half, from_half};
 
 }  // namespace avx512
 }  // namespace fastrecall

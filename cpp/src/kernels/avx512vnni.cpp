@@ -19,6 +19,23 @@ inline I dot4(I sum, I codes, I query) { return _mm512_dpbusd_epi32(sum, codes, 
 
 #include "wide.inl"
 
+inline I load_with(const std::uint8_t* from) {
+    return _mm512_xor_si512(load_codes(from), _mm512_set1_epi8(static_cast<char>(kCodeBias)));
+}
+inline I dot_with(I sum, const std::uint8_t* row, I with) {
+    return dot4(sum, load_codes(row), with);
+}
+// Rows keep their bias: every product carries kCodeBias * with.
+std::int32_t with_bias(const std::uint8_t* with, std::size_t width) {
+    I sum = _mm512_setzero_si512();
+    for (std::size_t i = 0; i < width; i += 64) {
+        sum = dot4(sum, _mm512_set1_epi8(static_cast<char>(kCodeBias)), load_with(with + i));
+    }
+    return _mm512_reduce_add_epi32(sum);
+}
+
+#include "code_rows.inl"
+
 std::int32_t dot_codes(const std::uint8_t* codes, const std::int8_t* query, std::int32_t bias,
                        std::size_t padded) {
     I sum = _mm512_setzero_si512();
@@ -34,8 +51,8 @@ std::int32_t dot_codes(const std::uint8_t* codes, const std::int8_t* query, std:
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {"avx512vnni", kCodeMax,     kFloatLanes,   dot_f64, dot_f32,
-                       dot_codes,    screen_codes, screen_floats, to_half, from_half};
+const Kernels table = {"avx512vnni",  kCodeMax,     kFloatLanes,   dot_f64, dot_f32,  dot_codes,
+                       dot_code_rows, screen_codes, screen_floats, to_half, from_half};
 
 }  // namespace avx512vnni
 }  // namespace fastrecall

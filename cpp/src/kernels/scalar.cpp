@@ -32,6 +32,17 @@ std::int32_t dot_codes(const std::uint8_t* codes, const std::int8_t* query, std:
     return sum;
 }
 
+void dot_code_rows(const std::uint8_t* codes, std::size_t width, const std::int32_t* rows,
+                   std::size_t count, const std::uint8_t* with, std::int32_t* sums) {
+    for (std::size_t r = 0; r < count; ++r) {
+        const std::uint8_t* row = codes + static_cast<std::size_t>(rows[r]) * width;
+        sums[r] = 0;
+        for (std::size_t i = 0; i < width; ++i) {
+            sums[r] += (row[i] - kCodeBias) * (with[i] - kCodeBias);
+        }
+    }
+}
+
 void append(Sink& sink, std::int32_t id, float key) {
     sink.ids[sink.count] = id;
     sink.keys[sink.count] = key;
@@ -112,8 +123,8 @@ void from_half(const std::uint16_t* from, float* to, std::size_t padded) {
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {"scalar",  kCodeMax,     kGroup,        dot_f64, dot_f32,
-                       dot_codes, screen_codes, screen_floats, to_half, from_half};
+const Kernels table = {"scalar",      kCodeMax,     kGroup,        dot_f64, dot_f32,  dot_codes,
+                       dot_code_rows, screen_codes, screen_floats, to_half, from_half};
 
 }  // namespace scalar
 }  // namespace fastrecall

@@ -36,6 +36,18 @@ double dot_f64(const float* a, const float* b, std::size_t padded) {
     return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
 }
 
+// Adds pairs across two registers twice, so that each 128 bits hold a part of all four sums.
+inline void sum_4(I a, I b, I c, I d, std::int32_t* out) {
+    const I ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+    const I cd = _mm512_add_epi32(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+    const I all = _mm512_add_epi32(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
+    const __m256i half =
+        _mm256_add_epi32(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64(all, 1));
+    _mm_storeu_si128(
+        reinterpret_cast<__m128i*>(out),
+        _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1)));
+}
+
 void to_half(const float* from, std::uint16_t* to, std::size_t padded) {
     for (std::size_t i = 0; i < padded; i += 16) {
         const __m256i half = _mm512_cvtps_ph(load_f(from + i), _MM_FROUND_TO_NEAREST_INT);
