@@ -7,7 +7,6 @@
 #include "fastrecall/exact.hpp"
 
 namespace fastrecall::bindings {
-namespace {
 
 Storage storage_named(const std::string& name) {
     if (name == "int8") return Storage::int8;
@@ -27,6 +26,8 @@ const char* name_of(Storage storage) {
     }
     return "float32";
 }
+
+namespace {
 
 py::ssize_t checked_k(py::ssize_t k) {
     if (k < 1) throw InputError("k is " + std::to_string(k) + "; expected 1 or more");

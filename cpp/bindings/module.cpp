@@ -5,6 +5,7 @@ PYBIND11_MODULE(_core, module) {
     module.doc() = "The C++ engine of fastrecall.";
     register_errors(module);
     register_graph(module);
+    register_hnsw(module);
     register_info(module);
     register_search(module);
 }

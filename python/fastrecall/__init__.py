@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from fastrecall.measure.intervals import wilson
     from fastrecall.search.exact import ExactIndex
     from fastrecall.search.fuse import rrf
+    from fastrecall.search.hnsw import HNSW
     from fastrecall.study import Record, evaluate
 
 _HOMES = {
+    "HNSW": "fastrecall.search.hnsw",
     "ExactIndex": "fastrecall.search.exact",
     "Graph": "fastrecall.graph",
     "Record": "fastrecall.study",
@@ -30,6 +32,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "HNSW",
     "ExactIndex",
     "Graph",
     "Record",
