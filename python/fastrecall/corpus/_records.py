@@ -7,7 +7,7 @@ names of `Ticket` itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -81,25 +81,24 @@ class RecordReader:
         number = get("number")
         if type(number) is not int or not 0 < number <= _LARGEST_NUMBER:
             number = _number(number, record)
-        created = _time(_first(record, "createdAt", "created_at"), "createdAt")
+        created = _time(_either(get, "createdAt", "created_at"), "createdAt")
         if created is None:
             raise BadField(
                 "createdAt is missing; expected a time like 2024-05-31T12:00:00Z "
                 "(export with `--json number,createdAt,author,title,body`)"
             )
-        kind = kind or kind_of(record)
+        merged = _either(get, "mergedAt", "merged_at")
         pull = get("pull_request")
-        merged = _first(record, "mergedAt", "merged_at")
-        if merged is None and isinstance(pull, Mapping):
+        if merged is None and isinstance(pull, dict):
             merged = pull.get("merged_at")
         merged_at = _time(merged, "mergedAt")
-        author, is_bot = self._author(_first(record, "author", "user"), get("is_bot"))
-        url = self._url(record)
+        updated_at = _time(_either(get, "updatedAt", "updated_at"), "updatedAt")
+        author, is_bot = self._author(_either(get, "author", "user"), get("is_bot"))
+        url = self._text(_either(get, "html_url", "url"), "url")
         state = self._word(get("state"), "state")
-        reason = self._word(_first(record, "stateReason", "state_reason"), "stateReason")
         ticket = Ticket(
             repo=self._repo(record, url),
-            kind=kind,
+            kind=kind or kind_of(record),
             number=number,
             title=self._text(get("title"), "title"),
             body=self._text(get("body"), "body"),
@@ -107,18 +106,20 @@ class RecordReader:
             author=author,
             is_bot=is_bot,
             state="MERGED" if merged_at is not None else state,
-            state_reason=reason,
-            closed_at=_time(_first(record, "closedAt", "closed_at"), "closedAt"),
+            state_reason=self._word(_either(get, "stateReason", "state_reason"), "stateReason"),
+            closed_at=_time(_either(get, "closedAt", "closed_at"), "closedAt"),
             merged_at=merged_at,
             labels=self._labels(get("labels")),
-            closes=self._closes(_first(record, "closingIssuesReferences", "closes")),
+            closes=self._closes(_either(get, "closingIssuesReferences", "closes")),
             comments=self._comments(get("comments")),
-            base=self._base(_first(record, "baseRefName", "base")),
+            base=self._base(_either(get, "baseRefName", "base")),
             url=url,
         )
-        return ticket, _or_minus_one(_time(_first(record, "updatedAt", "updated_at"), "updatedAt"))
+        return ticket, -1 if updated_at is None else updated_at
 
     def _text(self, value: object, field: str) -> str:
+        if value is None:
+            return ""
         if type(value) is str:
             if value.isascii():
                 return value
@@ -143,7 +144,7 @@ class RecordReader:
 
     def _author(self, value: object, is_bot: object) -> tuple[str, bool]:
         bot = is_bot is True
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             bot = bot or value.get("is_bot") is True
             bot = bot or value.get("type") == "Bot" or value.get("__typename") == "Bot"
             value = value.get("login")
@@ -153,54 +154,48 @@ class RecordReader:
         return self._share(bare), bool(bare) and (bot or bare != login)
 
     def _labels(self, value: object) -> tuple[str, ...]:
+        if not value:
+            return ()
         names = []
         for label in _items(value, "labels"):
-            name = label.get("name") if isinstance(label, Mapping) else label
+            name = label.get("name") if isinstance(label, dict) else label
             names.append(self._share(self._text(name, "labels")))
         return tuple(name for name in names if name)
 
     def _comments(self, value: object) -> tuple[str, ...]:
-        if type(value) is int:  # REST gives the number of comments instead
+        if not value or type(value) is int:  # REST gives the number of comments instead
             return ()
         bodies = []
         for comment in _items(value, "comments"):
-            body = comment.get("body") if isinstance(comment, Mapping) else comment
+            body = comment.get("body") if isinstance(comment, dict) else comment
             bodies.append(self._text(body, "comments"))
         return tuple(bodies)
 
     def _base(self, value: object) -> str:
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             value = value.get("ref")
         return self._share(self._text(value, "baseRefName"))
 
-    def _url(self, record: Mapping[str, Any]) -> str:
-        return self._text(_first(record, "html_url", "url"), "url")
-
     def _repo(self, record: Mapping[str, Any], url: str) -> str:
-        value = _first(record, "repo", "repository")
+        value = _either(record.get, "repo", "repository")
         name = self._text(repository_name(value), "repo")
-        if not name:
-            address = _ADDRESS.fullmatch(url or self._text(record.get("repository_url"), "url"))
-            name = address[1] if address else ""
-        return self._share(name or self.repo)
+        address = url or self._text(record.get("repository_url"), "url")
+        return self._share(name or _repository_of(address) or self.repo)
 
     def _closes(self, value: object) -> tuple[tuple[str, int], ...] | None:
         if _absent(value):
             return None
         found = []
         for item in _items(value, "closingIssuesReferences"):
-            if not isinstance(item, Mapping):
+            if not isinstance(item, dict):
                 raise BadField.of(
                     "closingIssuesReferences", item, "objects with number and repository"
                 )
             number = _number(item.get("number"), item)
-            name = self._text(
-                repository_name(_first(item, "repo", "repository")), "closingIssuesReferences"
-            )
-            if not name:
-                address = _ADDRESS.fullmatch(self._text(item.get("url"), "url"))
-                name = address[1] if address else ""
-            found.append((self._share(name), number))
+            value = _either(item.get, "repo", "repository")
+            name = self._text(repository_name(value), "closingIssuesReferences")
+            address = self._text(item.get("url"), "url")
+            found.append((self._share(name or _repository_of(address)), number))
         return tuple(found)
 
 
@@ -215,7 +210,7 @@ def bare_login(login: str) -> str:
 
 def kind_of(record: Mapping[str, Any]) -> Kind:
     """Whether a record of a mixed file is an issue or a PR, from what it says about itself."""
-    said = _first(record, "kind", "__typename")
+    said = _either(record.get, "kind", "__typename")
     if said is not None:
         kind = _KINDS.get(said.lower()) if isinstance(said, str) else None
         if kind is None:
@@ -223,7 +218,7 @@ def kind_of(record: Mapping[str, Any]) -> Kind:
         return kind
     if record.get("pull_request") is not None:
         return "pr"
-    url = _first(record, "html_url", "url")
+    url = _either(record.get, "html_url", "url")
     address = _ADDRESS.fullmatch(url) if isinstance(url, str) else None
     if address and address[2]:
         # The REST address of a PR that is listed among the issues also says "issues"; such a
@@ -241,13 +236,13 @@ def kind_of(record: Mapping[str, Any]) -> Kind:
 
 def repository_name(value: object) -> object:
     """``owner/name`` from a string or from any of the objects that stand for a repository."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return value
-    full = _first(value, "nameWithOwner", "full_name")
+    full = _either(value.get, "nameWithOwner", "full_name")
     if full is not None:
         return full
     owner = value.get("owner")
-    if isinstance(owner, Mapping):
+    if isinstance(owner, dict):
         owner = owner.get("login")
     name = value.get("name")
     return f"{owner}/{name}" if isinstance(owner, str) and isinstance(name, str) else name
@@ -264,21 +259,24 @@ def shown(value: object) -> str:
     >>> shown("x" * 100)
     "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…"
     """
-    if isinstance(value, (Mapping, list, tuple)):
-        return f"{'an object' if isinstance(value, Mapping) else 'an array'} of {len(value)}"
+    if isinstance(value, (dict, list, tuple)):
+        return f"{'an object' if isinstance(value, dict) else 'an array'} of {len(value)}"
     if isinstance(value, int) and abs(value) > 10**40:
         return "a number of more than 40 digits"
     text = "null" if value is None else ascii(value)
     return text if len(text) <= 40 else text[:39] + "…"
 
 
-def _first(record: Mapping[str, Any], *names: str) -> Any:
-    """The first of several spellings that is there and not null."""
-    for name in names:
-        value = record.get(name)
-        if value is not None:
-            return value
-    return None
+def _either(get: Callable[[str], Any], name: str, other: str) -> Any:
+    """The value by one of two spellings: the first that is there and not null."""
+    value = get(name)
+    return get(other) if value is None else value
+
+
+def _repository_of(address: str) -> str:
+    """``owner/name`` from the address of a ticket or a repository; "" when it is none."""
+    match = _ADDRESS.fullmatch(address) if address else None
+    return match[1] if match else ""
 
 
 def _absent(value: object) -> bool:
@@ -287,7 +285,7 @@ def _absent(value: object) -> bool:
 
 
 def _items(value: object, field: str) -> Sequence[Any]:
-    if isinstance(value, Mapping):  # a GraphQL connection
+    if isinstance(value, dict):  # a GraphQL connection
         value = value.get("nodes")
     if _absent(value):
         return ()
@@ -314,8 +312,15 @@ def _number(value: object, record: Mapping[str, Any]) -> int:
 
 def _time(value: object, field: str) -> int | None:
     """Seconds since 1970; None for null and for the year 1 that Go programs write for it."""
+    if value is None:
+        return None
     if type(value) is str:
-        if len(value) == 20 and value[19] == "Z" and value[4] == value[7] == "-" and value[10] == "T":
+        if (
+            len(value) == 20
+            and value[19] == "Z"
+            and value[4] == value[7] == "-"
+            and value[10] == "T"
+        ):
             try:
                 plain = datetime.fromisoformat(value[:19])
             except ValueError:
@@ -352,7 +357,3 @@ def _zone(text: str | None) -> timezone:
 
 def _bad_time(value: object, field: str) -> BadField:
     return BadField.of(field, value, "a time like 2024-05-31T12:00:00Z")
-
-
-def _or_minus_one(value: int | None) -> int:
-    return -1 if value is None else value

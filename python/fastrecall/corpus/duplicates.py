@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 from fastrecall.corpus.github import REFERENCE, Reference, reference_of
-from fastrecall.corpus.links import repository_names
+from fastrecall.corpus.links import own_repository, repository_names
 from fastrecall.corpus.markdown import mask
 from fastrecall.types import Corpus, Ticket
 
@@ -16,13 +16,12 @@ Evidence: TypeAlias = Literal["text", "label", "state"]
 _DUPLICATE_OF = re.compile(
     rf"(?P<word>\b(?:duplicates?|dup|dupe|duplicated?[ ]issue)[ \t]+(?:of|to)|\bduplicates)"
     rf"(?:[ \t]+(?:issue|bug))?:?[ \t\xa0]+(?:{REFERENCE})",
-    re.IGNORECASE | re.VERBOSE,
+    re.VERBOSE,
 )
-_ANY_REFERENCE = re.compile(rf"(?<![\w/&])(?:{REFERENCE})", re.IGNORECASE | re.VERBOSE)
+_ANY_REFERENCE = re.compile(rf"(?<![\w/&])(?:{REFERENCE})", re.VERBOSE)
 _DOUBT = re.compile(
     r"(?:\bnot|n't|\bno|\bpossibl[ey]|\bpotential(?:ly)?|\bmaybe|\bmight|\bmay|\bcould|\bprobabl[ey]"
-    r"|\blikely|\bperhaps|\bseems?|\blooks?|\bif|\bwhether)\b[^.!?\n]*\Z",
-    re.IGNORECASE,
+    r"|\blikely|\bperhaps|\bseems?|\blooks?|\bif|\bwhether)\b[^.!?\n]*\Z"
 )
 _DOUBT_REACHES = 60
 _LABEL = re.compile(r"\bduplicate\b|\bdup\b", re.IGNORECASE)
@@ -55,12 +54,12 @@ def find_duplicates(corpus: Corpus) -> list[Duplicate]:
     >>> find_duplicates(make_corpus([first, again], name="tiny"))
     [Duplicate(issue=1, original=0, evidence='text')]
     """
-    names = repository_names(corpus)
+    names = repository_names(corpus, own_repository(corpus))
     found: dict[tuple[int, int], Evidence] = {}
     for node, ticket in enumerate(corpus.tickets):
         if ticket.kind == "issue":
             for reference, evidence in _originals(ticket):
-                name = names.get(reference.repo.lower()) if reference.repo else ticket.repo
+                name = names.get(reference.repo) if reference.repo else ticket.repo
                 original = None if name is None else corpus.node(name, "issue", reference.number)
                 if original is not None and original != node:
                     found.setdefault((node, original), evidence)
@@ -78,10 +77,10 @@ def _younger(corpus: Corpus, issue: int, other: int) -> bool:
 
 def _originals(ticket: Ticket) -> Iterator[tuple[Reference, Evidence]]:
     marked = _mark(ticket)
-    said = "dup" in ticket.body.lower() or any("dup" in text.lower() for text in ticket.comments)
-    if not marked and not said:
+    texts = [text.lower() for text in (ticket.body, *ticket.comments)]
+    if not marked and not any("dup" in text for text in texts):
         return
-    texts = [mask(text) for text in (ticket.body, *ticket.comments)]
+    texts = [mask(text) for text in texts]
     doubtful = None
     sure = False
     for text in texts:
@@ -98,10 +97,10 @@ def _originals(ticket: Ticket) -> Iterator[tuple[Reference, Evidence]]:
         yield doubtful, marked
         return
     others = {
-        (reference.repo.lower(), reference.number): reference
+        (reference.repo, reference.number): reference
         for text in texts
         for reference in map(reference_of, _ANY_REFERENCE.finditer(text))
-        if (reference.repo.lower(), reference.number) != ("", ticket.number)
+        if (reference.repo, reference.number) != ("", ticket.number)
     }
     if len(others) == 1:
         yield next(iter(others.values())), marked

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from fastrecall.corpus.github import (
+    addressed_repositories,
     closing_references,
     issue_addresses,
-    named_repositories,
+    published_numbers,
     title_references,
 )
 from fastrecall.corpus.markdown import mask, mask_inline
 from fastrecall.types import LINK_SOURCES, Corpus, Links, LinkSource, Ticket
-
-# The article's pattern, read as JavaScript reads it: words and digits are ASCII, white space is
-# Unicode, and the case is ignored (without that, "Closes #1" would not count).
-_SPACE = r"[\s\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"
-_PUBLISHED = re.compile(rf"\b(?:clos|fix|resolv)\w*{_SPACE}+#(\d+)", re.IGNORECASE | re.ASCII)
-_STEMS = ("clos", "fix", "resolv")
-_ADDRESS = "github.com/"
-_MORE_DIGITS_THAN_NUMBERS_HAVE = 19
 
 
 def find_links(corpus: Corpus) -> Links:
@@ -51,26 +43,27 @@ def find_links(corpus: Corpus) -> Links:
 def own_repository(corpus: Corpus) -> tuple[str, int] | None:
     """The repository that a corpus without repository names is of, as its texts say.
 
-    It is the one that more than half of the addresses and ``owner/name#N`` in the texts name
-    (at least three); returned with their number. None: the corpus names repositories itself, or
-    its texts do not agree.
+    It is the one that more than half of all addresses of issues and PRs in the texts point to (at
+    least three); returned with their number. None: the corpus names repositories itself, or its
+    texts do not agree.
     """
     if corpus.repos != ("",):
         return None
     counts: Counter[str] = Counter()
     for ticket in corpus.tickets:
-        if "#" in ticket.body or _ADDRESS in ticket.body:
-            counts.update(name.lower() for name in named_repositories(ticket.body))
+        counts.update(addressed_repositories(ticket.body))
     if not counts:
         return None
     name, count = max(counts.items(), key=lambda item: (item[1], item[0]))
     return (name, count) if count >= 3 and 2 * count > counts.total() else None
 
 
-def repository_names(corpus: Corpus) -> dict[str, str]:
-    """Lower-case names by which texts may call the corpus' repositories → the corpus' own names."""
+def repository_names(corpus: Corpus, own: tuple[str, int] | None) -> dict[str, str]:
+    """Lower-case names by which texts may call the corpus' repositories → the corpus' own names.
+
+    *own* is what `own_repository` said.
+    """
     names = {repo.lower(): repo for repo in corpus.repos if repo}
-    own = own_repository(corpus)
     return names | {own[0]: ""} if own else names
 
 
@@ -78,30 +71,20 @@ def _references(ticket: Ticket) -> Iterator[tuple[LinkSource, str, int]]:
     """(source, repository or "" for the PR's own, number) of everything a PR refers to."""
     for repo, number in ticket.closes or ():
         yield "linked", repo, number
-    title = ticket.title
-    if "#" in title or "/" in title or "-" in title:
-        for reference in title_references(mask_inline(title)):
-            yield "title", reference.repo, reference.number
-    body = ticket.body
-    lowered = body.lower()
-    has_address = _ADDRESS in lowered
-    # Looking for plain substrings first is many times faster than the patterns.
-    if not has_address and "#" not in body and "gh-" not in lowered:
-        return
-    has_keyword = any(stem in lowered for stem in _STEMS)
-    if has_keyword and "#" in body:
-        for digits in _PUBLISHED.findall(body):
-            yield "published", "", int(digits[:_MORE_DIGITS_THAN_NUMBERS_HAVE])
-    closers = {}
-    # Masking only takes matches away, so most bodies need none.
-    if has_keyword and next(closing_references(body), None) is not None:
-        masked = mask(body)
-        for reference in closing_references(masked):
-            closers[reference.end] = reference
+    for reference in title_references(mask_inline(ticket.title.lower())):
+        yield "title", reference.repo, reference.number
+    body = ticket.body.lower()
+    for number in published_numbers(body):
+        yield "published", "", number
+    # Masking only takes references away, so bodies without any need none.
+    if any(closing_references(body)) or any(issue_addresses(body)):
+        prose = mask(body)
+        ends = set()
+        for reference in closing_references(prose):
+            ends.add(reference.end)
             yield "github", reference.repo, reference.number
-    if has_address and next(issue_addresses(body), None) is not None:
-        for reference in issue_addresses(mask(body)):
-            if reference.end not in closers:
+        for reference in issue_addresses(prose):
+            if reference.end not in ends:
                 yield "mentions", reference.repo, reference.number
 
 
@@ -110,7 +93,8 @@ class _Targets:
 
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
-        self.names = repository_names(corpus)
+        self.own = own_repository(corpus)
+        self.names = repository_names(corpus, self.own)
         self.pairs: dict[tuple[int, int], int] = {}
         self.elsewhere: set[tuple[LinkSource, str, int, str, int]] = set()
 
@@ -133,8 +117,7 @@ class _Targets:
 
     def links(self) -> Links:
         counts = Counter(f"{source}.{reason}" for source, reason, *_ in self.elsewhere)
-        own = own_repository(self.corpus)
-        notes = {f"own_repository.{own[0]}": own[1]} if own else {}
+        notes = {f"own_repository.{own[0]}": own[1]} if (own := self.own) else {}
         return make_links(self.pairs, notes | dict(sorted(counts.items())))
 
 

@@ -15,7 +15,10 @@ BARRIER = "\0"
 _DEEPEST = 40
 """Quotes in quotes and items in items beyond this are not looked into: nobody means them."""
 
-_MAYBE_INERT = re.compile(r"[`>\t]|~~~|<!--| {4}")
+_INERT_SIGNS = ("`", ">", "\t", "~~~", "<!--", "    ")
+_BLOCK_STARTS = frozenset("`~<#-*_+=0123456789")
+"""What a line begins with if it begins anything but a paragraph or a quote."""
+
 _FENCE = re.compile(r"(`{3,})[^`\n]*$|(~{3,})", re.MULTILINE)
 _COMMENT = "<!--"
 _COMMENT_END = "-->"
@@ -32,7 +35,7 @@ def mask(text: str) -> str:
     >>> mask("see `fixes #1` and\n> fixes #2\n\nfixes #3").replace(BARRIER, "_")
     'see __________ and\n___________\nfixes #3'
     """
-    if not _MAYBE_INERT.search(text):
+    if not any(sign in text for sign in _INERT_SIGNS):
         return text
     blocks = _Blocks(text)
     at = 0
@@ -142,7 +145,9 @@ class _Blocks:
             self.inert.append((start, end))
             return
         self.quote = None
-        if fence := _FENCE.match(text, at, end):
+        if text[at] not in _BLOCK_STARTS:
+            self.paragraph = (self.paragraph[0] if self.paragraph else at, end)
+        elif fence := _FENCE.match(text, at, end):
             self.end_paragraph()
             self.fence = fence[1] or fence[2]
             self.inert.append((start, end))
@@ -154,7 +159,7 @@ class _Blocks:
         elif _HEADING.match(text, at, end) or _is_rule(text, at, end):
             self.end_paragraph()
             self.inert += _inert_inline(text, at, end)
-        elif self.paragraph and _UNDERLINE.match(text, at, end):
+        elif self.is_underline(at, end, column):
             self.end_paragraph()
         elif len(self.items) < _DEEPEST and (item := self.item(at, end, column)):
             self.enter_item(item, at, end, column)
@@ -214,6 +219,11 @@ class _Blocks:
         empty = self.text[item.end() : end].strip() == ""
         return None if empty or item[1] not in (None, "1") else item
 
+    def is_underline(self, at: int, end: int, column: int) -> bool:
+        """Whether a line makes the paragraph above it a heading; a lazy line cannot."""
+        in_place = self.paragraph is not None and column >= self.container()
+        return in_place and _UNDERLINE.match(self.text, at, end) is not None
+
     def closes(self, at: int, end: int) -> bool:
         """Whether a line closes the fence: as many marks or more, and nothing else."""
         line = self.text[at:end].rstrip()
@@ -241,6 +251,8 @@ def _width(space: str, base: int) -> int:
 
 def _inert_inline(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """Code spans and comments inside one paragraph."""
+    if text.find("`", start, end) < 0 and text.find(_COMMENT, start, end) < 0:
+        return []
     inert: list[tuple[int, int]] = []
     closers: dict[int, list[int]] | None = None
     no_comment_end = False
