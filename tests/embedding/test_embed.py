@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import fastrecall.embedding as fe
 from fastrecall._term import interactive
 from fastrecall.embedding.cache import VectorWriter
+from fastrecall.embedding.onnx import load_encoder
 from fastrecall.errors import CacheError, InputError
 
 TEXTS = [
@@ -181,6 +183,15 @@ def test_an_interrupt_keeps_what_was_finished(monkeypatch: pytest.MonkeyPatch) -
     vectors, report = fe.embed_with_report(texts)
     assert report.from_cache >= 60
     np.testing.assert_allclose(vectors, fe.embed(texts, cache=False), atol=1e-5)
+
+
+def test_the_embedded_model_needs_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_network(*_: object, **__: object) -> None:
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setattr(socket, "socket", no_network)
+    load_encoder.cache_clear()
+    assert fe.embed(["offline"]).shape == (1, 384)
 
 
 def test_nothing_is_drawn_where_nobody_watches(capfd: pytest.CaptureFixture[str]) -> None:

@@ -311,6 +311,14 @@ def test_a_download_that_breaks_off_is_no_model(
         fe.resolve_model("e5-small")
 
 
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"revision": "c0ffee"}'])
+def test_a_spoilt_manifest_is_no_download(hub: FakeHub, content: str) -> None:
+    model = fe.fetch_model("e5-small")
+    (models.hub_folder(E5) / models.MANIFEST).write_text(content)
+    assert [m.name for m in fe.list_models() if m.available] == ["minilm", "fake"]
+    assert fe.fetch_model("e5-small") == model
+
+
 def test_what_the_hub_does_not_have_is_said(hub: FakeHub) -> None:
     with pytest.raises(ModelError, match="has no model owner/other at main"):
         fe.fetch_model("owner/other")

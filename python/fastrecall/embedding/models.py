@@ -233,19 +233,27 @@ def _package_file(entry: dict[str, str]) -> Path | None:
 def _from_hub(known: ModelInfo, repo: str) -> ModelInfo:
     """Fill in what was downloaded of a hub model, if anything was."""
     folder = hub_folder(repo)
-    manifest = _read_json(folder / MANIFEST)
+    manifest = _manifest(repo)
     if not manifest:
         return known
     if known.dim == 0:  # not in the registry: the repository's own files describe it
-        own = describe_folder(folder, known.name)
-        known = replace(own, id=repo, source="hub", size=own.size)
+        known = replace(describe_folder(folder, known.name), source="hub")
     return replace(
         known,
         available=True,
-        revision=str(manifest.get("revision", "")),
-        path=folder / str(manifest["model"]),
-        tokenizer=folder / str(manifest["tokenizer"]),
+        revision=str(manifest["revision"]),
+        path=folder / manifest["model"],
+        tokenizer=folder / manifest["tokenizer"],
     )
+
+
+def _manifest(repo: str) -> dict[str, Any]:
+    """What was recorded of a download, or {} where none was finished."""
+    try:
+        found = _read_json(hub_folder(repo) / MANIFEST)
+    except ModelError:
+        return {}
+    return found if {"revision", "model", "tokenizer", "sha256"} <= set(found) else {}
 
 
 def _from_folder(folder: Path, name: str) -> ModelInfo:
@@ -296,9 +304,8 @@ def _digest(path: Path, cache: Path | None) -> str:
 def _expected(found: ModelInfo, part: str) -> str | None:
     if found.source == "package":
         return str(registry()[found.name]["package"][part]["sha256"])
-    if found.source == "hub" and found.path is not None:
-        manifest = _read_json(hub_folder(_repo(found)) / MANIFEST)
-        return str(manifest["sha256"][part])
+    if found.source == "hub":
+        return str(_manifest(_repo(found))["sha256"][part])
     return None
 
 
