@@ -141,14 +141,14 @@ class VectorCache:
 
     def _settle(self, path: Path) -> None:
         """Turn a grown file into a whole one, together with others when there are many."""
-        chosen = [path]
-        whole = [one for one in self._paths() if one.suffix == _WHOLE]
-        if len(whole) >= _FILES_BEFORE_MERGE:
-            chosen += [one for one in whole if _size(one) <= _MERGED_UP_TO_BYTES]
-            chosen += [one for one in self._paths() if one.suffix == _GROWING and _abandoned(one)]
+        others = [
+            one
+            for one in self._paths()
+            if _size(one) <= _MERGED_UP_TO_BYTES and (one.suffix == _WHOLE or _abandoned(one))
+        ]
         # A full disk or the like: the growing file serves as well, and is merged another day.
         with contextlib.suppress(CacheError):
-            self._merge(chosen)
+            self._merge([*others, path] if len(others) >= _FILES_BEFORE_MERGE else [path])
             self._forget_oldest()
         for temporary in self.folder.glob(f".*{_WHOLE}.*"):  # left by a killed merge
             if _abandoned(temporary):

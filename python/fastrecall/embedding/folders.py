@@ -11,6 +11,17 @@ from fastrecall.errors import CacheError
 NO_CACHE_HINT = "set FASTRECALL_CACHE to a folder that can be written, or use --no-cache"
 
 
+def chosen_folder(cache: bool | Path) -> Path | None:
+    """The folder that a ``cache`` option means: the usual one, one that is given, or none.
+
+    >>> chosen_folder(False) is None
+    True
+    """
+    if isinstance(cache, bool):
+        return cache_folder() if cache else None
+    return Path(cache)
+
+
 def cache_folder() -> Path:
     """The cache folder; nothing is created by asking.
 

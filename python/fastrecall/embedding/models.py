@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from fastrecall._toml import packaged
 from fastrecall.embedding.digest import sha256_of
-from fastrecall.embedding.folders import cache_folder
+from fastrecall.embedding.folders import cache_folder, chosen_folder
 from fastrecall.errors import ModelError
 
 Pooling = Literal["mean", "cls", "sum"]
@@ -123,8 +123,7 @@ def resolve_model(
         raise unknown_model(text)
     if not found.available:
         raise _absent(found)
-    folder = cache_folder() if cache is True else cache or None
-    return _checked(found, folder)
+    return _checked(found, chosen_folder(cache))
 
 
 def registry_name(text: str) -> str | None:

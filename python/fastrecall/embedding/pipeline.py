@@ -16,7 +16,7 @@ from fastrecall._term import progress as progress_bar
 from fastrecall._threads import resolve_threads
 from fastrecall.embedding.cache import VectorCache
 from fastrecall.embedding.fake import fake_vectors
-from fastrecall.embedding.folders import cache_folder
+from fastrecall.embedding.folders import chosen_folder
 from fastrecall.embedding.models import ModelInfo, resolve_model
 from fastrecall.errors import InputError
 from fastrecall.types import Vectors
@@ -120,7 +120,7 @@ def embed_with_report(
     position: dict[str, int] = {}
     rows = [position.setdefault(text, len(position)) for text in clean]
     unique = list(position)
-    vectors, counts = _embed_unique(unique, info, prefix, threads, _root(cache), progress)
+    vectors, counts = _embed_unique(unique, info, prefix, threads, chosen_folder(cache), progress)
     if len(unique) < len(clean):
         vectors = vectors[np.array(rows, dtype=np.intp)]
     return vectors, EmbedReport(
@@ -181,12 +181,6 @@ def _embed_unique(
             counts.padded += batch.padded
             advance(len(at))
     return vectors, counts
-
-
-def _root(cache: bool | Path) -> Path | None:
-    if isinstance(cache, bool):
-        return cache_folder() if cache else None
-    return Path(cache)
 
 
 def _clean(texts: Sequence[str]) -> list[str]:
