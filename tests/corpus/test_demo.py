@@ -288,6 +288,15 @@ def test_duplicates_are_found_with_their_evidence(
     assert all(d.original in fixed and d.original < d.issue for d in truth.duplicates)
 
 
+def test_symptom_and_fix_share_few_words(records: Records, truth: DemoTruth) -> None:
+    title = {record["number"]: record["title"].lower() for record in records[0] + records[1]}
+    shared = 0
+    for issue, pr in truth.published_pairs:
+        said, done = (set(re.findall(r"[^\W\d_]{4,}", title[n])) for n in (issue, pr))
+        shared += bool((said & done) - {"with", "when", "after", "from", "before"})
+    assert shared < 0.15 * len(truth.published_pairs)
+
+
 # Work that returns, bots and agents.
 
 
