@@ -90,21 +90,38 @@ def read_ranking(content: str, count: int) -> list[int]:
     return list(dict.fromkeys(numbers))
 
 
+def read_object(content: str) -> dict[str, Any]:
+    """The JSON object that an answer consists of.
+
+    Raises:
+        AnswerError: prose, or JSON of another kind.
+    """
+    value = _json_in(content)
+    if not isinstance(value, dict):
+        raise AnswerError("prose", f"no JSON object: {content[:200]}")
+    return value
+
+
 def _array_in(content: str) -> list[Any]:
-    text = _THINKING.sub("", content).strip()
-    fenced = _FENCE.findall(text)
-    if len(fenced) == 1:
-        text = fenced[0]
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        raise AnswerError("prose", f"not JSON: {text[:200]}") from None
+    value = _json_in(content)
     if isinstance(value, dict):
         arrays = [entry for entry in value.values() if isinstance(entry, list)]
         value = value.get("ranking", arrays[0] if len(arrays) == 1 else None)
     if not isinstance(value, list):
-        raise AnswerError("prose", f"no array of numbers: {text[:200]}")
+        raise AnswerError("prose", f"no array of numbers: {content[:200]}")
     return value
+
+
+def _json_in(content: str) -> Any:
+    """What the answer says as JSON: without a preamble of thought, and without its fence."""
+    text = _THINKING.sub("", content).strip()
+    fenced = _FENCE.findall(text)
+    for candidate in (text, *(fenced if len(fenced) == 1 else ())):
+        try:
+            return json.loads(candidate)
+        except (ValueError, RecursionError):
+            continue
+    raise AnswerError("prose", f"not JSON: {text[:200]}")
 
 
 def _described(candidate: Candidate, characters: int) -> str:
