@@ -191,7 +191,7 @@ def _z(scores: _Floats) -> _Floats:
     """Each row with mean 0 and deviation 1; a row without differences says nothing."""
     deviation = scores.std(axis=1, keepdims=True)
     centred = scores - scores.mean(axis=1, keepdims=True)
-    deviation[deviation == 0] = 1.0
+    deviation[deviation < 1e-9] = 1.0
     result: _Floats = centred / deviation
     return result
 

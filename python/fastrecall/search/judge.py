@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -117,10 +118,8 @@ def _json_in(content: str) -> Any:
     text = _THINKING.sub("", content).strip()
     fenced = _FENCE.findall(text)
     for candidate in (text, *(fenced if len(fenced) == 1 else ())):
-        try:
+        with contextlib.suppress(ValueError, RecursionError):
             return json.loads(candidate)
-        except (ValueError, RecursionError):
-            continue
     raise AnswerError("prose", f"not JSON: {text[:200]}")
 
 
