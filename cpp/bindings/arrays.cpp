@@ -68,6 +68,29 @@ template Array<std::int32_t> integers(const py::handle&, const std::string&);
 template Array<std::int64_t> integers(const py::handle&, const std::string&);
 template Array<std::uint8_t> integers(const py::handle&, const std::string&);
 
+Array<bool> flag_rows(const py::object& given, const std::string& name) {
+    if (given.is_none()) return {};
+    py::array array = as_array(given, name);
+    if (array.dtype().kind() != 'b' || array.ndim() < 1 || array.ndim() > 2) {
+        throw InputError(name + " is " + describe(array) +
+                         "; expected booleans, [n] or [queries, n]");
+    }
+    if (array.ndim() == 1) array = array.attr("reshape")(1, -1);
+    return Array<bool>::ensure(array);
+}
+
+Matrix<const std::uint8_t> flag_view(const Array<bool>& flags) {
+    if (flags.ndim() != 2) return {};
+    static_assert(sizeof(bool) == 1);
+    const Matrix<const bool> bools = matrix_view(flags);
+    return {reinterpret_cast<const std::uint8_t*>(bools.data), bools.rows, bools.cols};
+}
+
+py::ssize_t checked_k(py::ssize_t k) {
+    if (k < 1) throw InputError("k is " + std::to_string(k) + "; expected 1 or more");
+    return k;
+}
+
 Execution execution(int threads) {
     if (threads < 1) {
         throw InputError("threads is " + std::to_string(threads) + "; expected 1 or more");

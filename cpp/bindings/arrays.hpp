@@ -33,6 +33,9 @@ Array<float> float_rows(const py::handle& given, const std::string& name, bool a
 template <class T>
 Array<T> integers(const py::handle& given, const std::string& name);
 
+// Flags as rows, [1, n] or [queries, n]; empty for None.
+Array<bool> flag_rows(const py::object& given, const std::string& name);
+
 template <class T>
 Span<const T> view(const Array<T>& array) {
     return {array.data(), static_cast<std::size_t>(array.size())};
@@ -49,6 +52,12 @@ Matrix<T> mutable_matrix_view(Array<T>& array) {
     return {array.mutable_data(), static_cast<std::size_t>(array.shape(0)),
             static_cast<std::size_t>(array.shape(1))};
 }
+
+// The rows of `flag_rows` as bytes, nonzero for true; an empty view for None.
+Matrix<const std::uint8_t> flag_view(const Array<bool>& flags);
+
+// How many results a search is asked for, at least 1.
+py::ssize_t checked_k(py::ssize_t k);
 
 // How a call runs: `threads` checked (at least 1), Ctrl-C noticed about 20 times a second.
 Execution execution(int threads);

@@ -29,11 +29,6 @@ const char* name_of(Storage storage) {
 
 namespace {
 
-py::ssize_t checked_k(py::ssize_t k) {
-    if (k < 1) throw InputError("k is " + std::to_string(k) + "; expected 1 or more");
-    return k;
-}
-
 std::unique_ptr<ExactIndex> make(const py::handle& vectors, const std::string& storage,
                                  int threads) {
     const Array<float> rows = float_rows(vectors, "vectors", false);
@@ -42,18 +37,6 @@ std::unique_ptr<ExactIndex> make(const py::handle& vectors, const std::string& s
     std::unique_ptr<ExactIndex> index;
     without_gil([&] { index = std::make_unique<ExactIndex>(matrix_view(rows), kind, how); });
     return index;
-}
-
-// Nonzero where allowed: [1, n] or [queries, n]; an empty view for None.
-Array<bool> mask_rows(const py::object& given) {
-    if (given.is_none()) return {};
-    py::array array = py::array::ensure(given);
-    if (!array) throw py::error_already_set();
-    if (array.dtype().kind() != 'b' || array.ndim() < 1 || array.ndim() > 2) {
-        throw InputError("mask is " + describe(array) + "; expected booleans, [n] or [queries, n]");
-    }
-    if (array.ndim() == 1) array = array.attr("reshape")(1, -1);
-    return Array<bool>::ensure(array);
 }
 
 py::tuple search(const ExactIndex& index, const py::handle& queries, py::ssize_t k,
@@ -72,12 +55,8 @@ py::tuple search(const ExactIndex& index, const py::handle& queries, py::ssize_t
         filter.exclude_offsets = view(offsets);
         filter.exclude_ids = view(excluded);
     }
-    const Array<bool> masked = mask_rows(mask);
-    if (!mask.is_none()) {
-        const Matrix<const bool> bools = matrix_view(masked);
-        static_assert(sizeof(bool) == 1);
-        filter.mask = {reinterpret_cast<const std::uint8_t*>(bools.data), bools.rows, bools.cols};
-    }
+    const Array<bool> masked = flag_rows(mask, "mask");
+    filter.mask = flag_view(masked);
     Array<std::int32_t> ids({rows.shape(0), checked_k(k)});
     Array<float> scores({rows.shape(0), k});
     const Execution how = execution(threads);

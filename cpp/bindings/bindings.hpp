@@ -13,6 +13,7 @@ void register_errors(pybind11::module_& module);
 void register_graph(pybind11::module_& module);
 void register_hnsw(pybind11::module_& module);
 void register_info(pybind11::module_& module);
+void register_postings(pybind11::module_& module);
 void register_search(pybind11::module_& module);
 
 // The ways to keep vectors, by the names that Python uses.

@@ -7,5 +7,6 @@ PYBIND11_MODULE(_core, module) {
     register_graph(module);
     register_hnsw(module);
     register_info(module);
+    register_postings(module);
     register_search(module);
 }

@@ -43,6 +43,44 @@ class ExactIndex:
     ) -> tuple[_I32, _F32]: ...
     def knn_graph(self, k: int, *, threads: int = ...) -> tuple[_I32, _F32]: ...
 
+class Postings:
+    def __init__(
+        self,
+        offsets: _I64,
+        nodes: _I32,
+        counts: _F32,
+        lengths: _I64,
+        weights: npt.NDArray[np.float64],
+        *,
+        k1: float,
+        b: float,
+    ) -> None: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def terms(self) -> int: ...
+    def search(
+        self,
+        offsets: _I64,
+        terms: _I32,
+        times: _I32,
+        k: int,
+        *,
+        exclude_offsets: _I64 | None = ...,
+        exclude_ids: _I32 | None = ...,
+        visible: npt.NDArray[np.bool_] | None = ...,
+        mask: npt.NDArray[np.bool_] | None = ...,
+        threads: int = ...,
+    ) -> tuple[_I32, _F32]: ...
+    def scores(
+        self,
+        terms: _I32,
+        times: _I32,
+        *,
+        exclude_ids: _I32 | None = ...,
+        visible: npt.NDArray[np.bool_] | None = ...,
+    ) -> npt.NDArray[np.float64]: ...
+
 class Graph:
     def __init__(
         self,

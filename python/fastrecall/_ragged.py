@@ -28,22 +28,38 @@ def flatten_lists(lists: IdLists, *, queries: int, name: str) -> tuple[npt.NDArr
     >>> flatten_lists(np.array([5, -1]), queries=2, name="exclude")[0].tolist()
     [0, 1, 1]
     """
-    if isinstance(lists, np.ndarray) and lists.ndim not in (1, 2):
-        raise InputError(
-            f"{name} has {lists.ndim} dimensions; expected [queries] or [queries, places]"
-        )
+    if isinstance(lists, np.ndarray):
+        return _flatten_table(lists, queries, name)
     try:
         rows = [np.atleast_1d(np.asarray(row)) for row in lists]  # type: ignore[union-attr]
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} is {lists!r}; expected one list of ids a query") from error
-    if len(rows) != queries:
-        raise InputError(
-            f"{name} has {len(rows)} lists; expected one for each of {queries} queries"
-        )
+    _check_count(len(rows), queries, name)
     kept = [_without_padding(row, f"{name}[{query}]") for query, row in enumerate(rows)]
     offsets = np.zeros(queries + 1, np.int64)
     np.cumsum([len(row) for row in kept], out=offsets[1:])
     return offsets, np.concatenate([*kept, np.empty(0, np.int32)])
+
+
+def _flatten_table(
+    table: npt.NDArray[Any], queries: int, name: str
+) -> tuple[npt.NDArray[np.int64], Ids]:
+    """`flatten_lists` of an array, without looking at each row."""
+    if table.ndim not in (1, 2):
+        raise InputError(
+            f"{name} has {table.ndim} dimensions; expected [queries] or [queries, places]"
+        )
+    _check_count(len(table), queries, name)
+    ids = _without_padding(table.ravel(), name)
+    offsets = np.zeros(queries + 1, np.int64)
+    if table.size:
+        np.cumsum((table.reshape(queries, -1) >= 0).sum(axis=1), out=offsets[1:])
+    return offsets, ids
+
+
+def _check_count(lists: int, queries: int, name: str) -> None:
+    if lists != queries:
+        raise InputError(f"{name} has {lists} lists; expected one for each of {queries} queries")
 
 
 def _without_padding(row: npt.NDArray[Any], name: str) -> Ids:

@@ -54,7 +54,7 @@ def test_search_orders_by_score_then_lower_id(queries):
     ids, scores = index.search(queries, 50)
     for row, query in enumerate(queries):
         found = index.scores(query)
-        expected = oracle.ranking(found.tolist(), 50)
+        expected = oracle.ranking(found.astype(np.float32).tolist(), 50)
         assert ids[row, : len(expected)].tolist() == expected
         assert (ids[row, len(expected) :] == -1).all()
         np.testing.assert_array_equal(
@@ -122,6 +122,18 @@ def test_several_exclusions_padded_with_minus_one(texts):
     np.testing.assert_array_equal(scores, same_scores)
 
 
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_threads_and_batches_change_nothing(texts, queries, threads):
+    many = queries * 4
+    excluded = np.arange(len(many))
+    ids, scores = BM25(texts, threads=threads).search(many, 9, exclude=excluded)
+    index = BM25(texts, threads=1)
+    for row in range(0, len(many), 17):
+        one, its_scores = index.search(many[row : row + 1], 9, exclude=excluded[row : row + 1])
+        np.testing.assert_array_equal(ids[row], one[0])
+        np.testing.assert_array_equal(scores[row], its_scores[0])
+
+
 def test_masked_references_are_no_terms():
     texts = ["crash #12", "crash", "see #12"]
     assert BM25(texts, mask_references=True).search(["#12"], 3)[0].tolist() == [[-1, -1, -1]]
@@ -174,10 +186,11 @@ def test_twenty_thousand_texts_are_indexed_and_searched_in_seconds():
         (lambda: BM25(["x"], k1=-1), "k1 is -1"),
         (lambda: BM25(["x"], b=2), "b is 2"),
         (lambda: BM25(["x"]).search(["x"], 0), "k is 0"),
-        (lambda: BM25(["x"]).search(["x"], 1, exclude=[0, 0]), r"exclude is int64 \(2,\)"),
-        (lambda: BM25(["x"]).search(["x"], 1, exclude=[0.5]), "exclude is float64"),
-        (lambda: BM25(["x"]).search(["x"], 1, exclude=[1]), "ids outside"),
-        (lambda: BM25(["x"]).search(["x"], 1, mask=np.ones(2, bool)), r"mask is bool \(2,\)"),
+        (lambda: BM25(["x"]).search(["x"], 1, exclude=[0, 0]), "exclude has 2 lists"),
+        (lambda: BM25(["x"]).search(["x"], 1, exclude=[0.5]), r"exclude\[0\] is float64"),
+        (lambda: BM25(["x"]).search(["x"], 1, exclude=[1]), "exclude holds 1; expected ids in 0"),
+        (lambda: BM25(["x"]).scores("x", exclude=[-1]), "exclude holds -1"),
+        (lambda: BM25(["x"]).search(["x"], 1, mask=np.ones(2, bool)), r"mask has shape \(1, 2\)"),
         (lambda: BM25(["x"]).search(["x"], 1, visible=np.ones(1)), "visible is float64"),
     ],
 )

@@ -2,13 +2,13 @@
 
 Why not bm25s: it stores finished scores, with document counts and mean length already inside, so a
 node cannot be taken out for one query; it selects with argpartition, so ties are not ordered; and
-its filter is one mask for a whole batch. Here the postings keep plain term counts, and everything
-that depends on the collection is worked out per query.
+its filter is one mask for a whole batch. Here the postings keep plain term counts, and the engine
+works out per query what depends on the collection.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TypeAlias
@@ -16,11 +16,13 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from fastrecall import _core
+from fastrecall._ragged import IdLists, flatten_lists
+from fastrecall._threads import resolve_threads
 from fastrecall.errors import InputError
 from fastrecall.search import tokens
 from fastrecall.types import Ids, Scores
 
-_Bools: TypeAlias = npt.NDArray[np.bool_]
 _Floats: TypeAlias = npt.NDArray[np.float64]
 _Ints: TypeAlias = npt.NDArray[np.int64]
 
@@ -44,6 +46,7 @@ class BM25:
         weights: Field weights > 0; 1 where not given.
         terms: What one word (see `tokens.words`) is indexed as.
         mask_references: Drop ``#12`` and the addresses of tickets, from texts and queries alike.
+        threads: Threads that searches use; all usable cores when ``None``.
 
     Raises:
         InputError: fields of different lengths, unknown field names, values out of range.
@@ -65,20 +68,20 @@ class BM25:
         weights: Mapping[str, float] | None = None,
         terms: Callable[[str], Iterable[str]] = tokens.terms,
         mask_references: bool = False,
+        threads: int | None = None,
     ) -> None:
         if not (0 <= k1 < np.inf and 0 <= b <= 1):
             raise InputError(f"BM25: k1 is {k1} and b is {b}; expected k1 ≥ 0 and b from 0 to 1")
         fields = texts if isinstance(texts, Mapping) else {"text": texts}
-        self._k1, self._b = float(k1), float(b)
+        self.threads = resolve_threads(threads)
         self._terms = terms
         self._mask_references = mask_references
-        self._weights = _field_weights(fields, weights or {})
+        field_weights = _field_weights(fields, weights or {})
         self._size = len(next(iter(fields.values())))
         self._vocabulary: dict[str, int] = {}
-        self._lengths = np.zeros((len(fields), self._size), dtype=np.int64)
-        self._offsets, self._nodes, self._counts = self._build(fields)
-        self._totals = self._lengths.sum(axis=1)
-        self._length = self._weighted(self._lengths)
+        lengths = np.zeros((len(fields), self._size), dtype=np.int64)
+        offsets, nodes, counts = self._build(fields, field_weights, lengths)
+        self._postings = _core.Postings(offsets, nodes, counts, lengths, field_weights, k1=k1, b=b)
 
     def __len__(self) -> int:
         return self._size
@@ -88,7 +91,7 @@ class BM25:
         queries: Sequence[str],
         k: int,
         *,
-        exclude: npt.ArrayLike | None = None,
+        exclude: IdLists | None = None,
         visible: npt.NDArray[np.bool_] | None = None,
         mask: npt.NDArray[np.bool_] | None = None,
     ) -> tuple[Ids, Scores]:
@@ -113,22 +116,21 @@ class BM25:
         Raises:
             InputError: *k* below 1, ids or shapes that do not fit.
         """
-        if k < 1:
-            raise InputError(f"BM25.search: k is {k}; expected 1 or more")
-        absent = _excluded_ids(exclude, len(queries), self._size)
-        exists = _bool_rows(visible, "visible", len(queries), self._size)
-        allowed = _bool_rows(mask, "mask", len(queries), self._size)
-        ids = np.full((len(queries), k), -1, dtype=np.int32)
-        scores = np.full((len(queries), k), np.nan, dtype=np.float32)
-        for row, query in enumerate(queries):
-            found = self._score(query, absent(row), exists(row))
-            may_return = allowed(row)
-            if may_return is not None:
-                found *= may_return
-            best = _best(found, k)
-            ids[row, : len(best)] = best
-            scores[row, : len(best)] = found[best]
-        return ids, scores
+        offsets, terms, times = self._wanted(queries)
+        absent, absent_ids = None, None
+        if exclude is not None:
+            absent, absent_ids = flatten_lists(exclude, queries=len(queries), name="exclude")
+        return self._postings.search(
+            offsets,
+            terms,
+            times,
+            k,
+            exclude_offsets=absent,
+            exclude_ids=absent_ids,
+            visible=visible,
+            mask=mask,
+            threads=self.threads,
+        )
 
     def scores(
         self,
@@ -144,65 +146,43 @@ class BM25:
         >>> BM25(["a b", "b c"]).scores("c").round(3).tolist()
         [0.0, 0.315]
         """
-        absent = _excluded_ids([list(exclude)], 1, self._size)
-        exists = _bool_rows(visible, "visible", 1, self._size)
-        return self._score(query, absent(0), exists(0))
-
-    def _score(self, query: str, absent: _Ints, exists: _Bools | None) -> _Floats:
-        wanted = Counter(
-            self._vocabulary[term]
-            for word in tokens.words(self._unmasked(query))
-            for term in self._terms(word)
-            if term in self._vocabulary
+        _, terms, times = self._wanted([query])
+        return self._postings.scores(
+            terms, times, exclude_ids=np.asarray(exclude, dtype=np.int32), visible=visible
         )
-        if len(absent):
-            exists = np.ones(self._size, dtype=np.bool_) if exists is None else exists.copy()
-            exists[absent] = False
-        # Lengths are summed as integers per field, so that leaving nodes out and never having
-        # had them give the same mean to the last bit.
-        if exists is None:
-            size, totals = self._size, self._totals
-        else:
-            size, totals = int(exists.sum()), self._lengths @ exists
-        total_length = float(self._weighted(totals))
-        if not wanted or not total_length:
-            return np.zeros(self._size)
-        mean_length = total_length / size
-        saturation = self._length * (self._k1 * self._b / mean_length) + self._k1 * (1 - self._b)
 
-        nodes: list[npt.NDArray[np.int32]] = []
-        shares: list[_Floats] = []
-        for term, times in wanted.items():
-            here = slice(self._offsets[term], self._offsets[term + 1])
-            holders, counts = self._nodes[here], self._counts[here]
-            if exists is not None:
-                seen = exists[holders]
-                holders, counts = holders[seen], counts[seen]
-            df = len(holders)
-            idf = np.log1p((size - df + 0.5) / (df + 0.5))
-            share = counts / (counts + saturation[holders])
-            share *= times * idf
-            nodes.append(holders)
-            shares.append(share)
-        # bincount adds one by one in this order: the order of the query's terms.
-        total = np.bincount(np.concatenate(nodes), np.concatenate(shares), self._size)
-        return np.asarray(total, dtype=np.float64)
-
-    def _weighted(self, lengths: _Ints) -> _Floats:
-        """Weighted sum over the fields, one field after the other; a matrix product may add in an
-        order that depends on the place of a node."""
-        total = np.zeros(lengths.shape[1:])
-        for weight, length in zip(self._weights, lengths, strict=True):
-            total += weight * length
-        return total
+    def _wanted(self, queries: Sequence[str]) -> tuple[_Ints, Ids, Ids]:
+        """The index terms of each query as offsets [queries + 1], terms, and how often."""
+        known: dict[str, list[int]] = {}
+        offsets, ids, times = [0], list[int](), list[int]()
+        for query in queries:
+            wanted: dict[int, int] = {}
+            for word in tokens.words(self._unmasked(query)):
+                terms = known.get(word)
+                if terms is None:
+                    found = map(self._vocabulary.get, self._terms(word))
+                    terms = known[word] = [term for term in found if term is not None]
+                for term in terms:
+                    wanted[term] = wanted.get(term, 0) + 1
+            ids += wanted
+            times += wanted.values()
+            offsets.append(len(ids))
+        return (
+            np.array(offsets, dtype=np.int64),
+            np.array(ids, dtype=np.int32),
+            np.array(times, dtype=np.int32),
+        )
 
     def _unmasked(self, text: str) -> str:
         return tokens.mask_references(text) if self._mask_references else text
 
     def _build(
-        self, fields: Mapping[str, Sequence[str]]
-    ) -> tuple[_Ints, npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-        """Offsets per term, then nodes (ascending within a term) and weighted counts."""
+        self, fields: Mapping[str, Sequence[str]], weights: _Floats, lengths: _Ints
+    ) -> tuple[_Ints, Ids, npt.NDArray[np.float32]]:
+        """Offsets per term, then nodes (ascending within a term) and weighted counts.
+
+        Fills *lengths* ``[fields, n]`` with the number of terms of each text.
+        """
         word_ids: defaultdict[str, int] = defaultdict()
         word_ids.default_factory = word_ids.__len__
         streams = []
@@ -228,10 +208,10 @@ class BM25:
             node = np.repeat(node, wide)
             within = np.arange(len(node)) - np.repeat(np.cumsum(wide) - wide, wide)
             term = flat[np.repeat(starts[stream], wide) + within]
-            self._lengths[row] = np.bincount(node, minlength=self._size)
+            lengths[row] = np.bincount(node, minlength=self._size)
             key, times = np.unique(term * self._size + node, return_counts=True)
             keys.append(key)
-            counts.append(times * self._weights[row])
+            counts.append(times * weights[row])
         key, where = np.unique(np.concatenate(keys), return_inverse=True)
         weighted = np.bincount(where, np.concatenate(counts), len(key))
         term, node = np.divmod(key, self._size) if self._size else (key, key)
@@ -252,44 +232,3 @@ def _field_weights(fields: Mapping[str, Sequence[str]], weights: Mapping[str, fl
     if not (np.isfinite(values) & (values > 0)).all():
         raise InputError(f"BM25: field weights are {values.tolist()}; expected finite, above 0")
     return values
-
-
-def _excluded_ids(exclude: npt.ArrayLike | None, queries: int, size: int) -> Callable[[int], _Ints]:
-    """The ids to leave out, by query."""
-    if exclude is None:
-        return lambda _row: np.empty(0, dtype=np.int64)
-    table = np.asarray(exclude)
-    if table.ndim == 1:
-        table = table[:, np.newaxis]
-    if table.ndim != 2 or len(table) != queries or (table.size and table.dtype.kind not in "iu"):
-        raise InputError(
-            f"BM25: exclude is {table.dtype} {np.shape(exclude)}; "
-            f"expected integer ids [{queries}] or [{queries}, m]"
-        )
-    if table.size and not (table.min() >= -1 and table.max() < size):
-        raise InputError(f"BM25: exclude holds ids outside -1 … {size - 1}")
-    return lambda row: table[row][table[row] >= 0].astype(np.int64)
-
-
-def _bool_rows(
-    rows: npt.NDArray[np.bool_] | None, name: str, queries: int, size: int
-) -> Callable[[int], _Bools | None]:
-    """One row of flags for each query, or none at all."""
-    if rows is None:
-        return lambda _row: None
-    table = np.asarray(rows)
-    if table.dtype != np.bool_ or table.shape not in ((size,), (queries, size)):
-        raise InputError(
-            f"BM25: {name} is {table.dtype} {table.shape}; "
-            f"expected bool [{size}] or [{queries}, {size}]"
-        )
-    return (lambda _row: table) if table.ndim == 1 else (lambda row: table[row])
-
-
-def _best(scores: _Floats, k: int) -> _Ints:
-    """Ids of the *k* highest positive scores, best first, lower id first among equals."""
-    nodes = np.flatnonzero(scores > 0)
-    if len(nodes) > k:
-        values = scores[nodes]
-        nodes = nodes[values >= np.partition(values, len(values) - k)[len(values) - k]]
-    return nodes[np.argsort(-scores[nodes], kind="stable")][:k]

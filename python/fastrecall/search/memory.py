@@ -39,7 +39,7 @@ class Memory:
     @cached_property
     def bm25(self) -> BM25:
         """Okapi BM25 over the node texts."""
-        return BM25(self.texts)
+        return BM25(self.texts, threads=self.threads)
 
     @cached_property
     def similar(self) -> Graph:

@@ -1,0 +1,80 @@
+// Term counts by term (an inverted index), and Okapi BM25 over them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "fastrecall/parallel.hpp"
+#include "fastrecall/view.hpp"
+
+namespace fastrecall {
+
+// How counts become scores: the score of a node is the sum, over the terms of the query, of
+//     times * idf * count / (count + k1 * (1 - b + b * length / mean length))
+// with idf = ln(1 + (N - df + 0.5) / (df + 0.5)).
+struct Bm25 {
+    double k1 = 1.2;
+    double b = 0.75;
+};
+
+// The terms of some queries: query i asks for terms[offsets[i] .. offsets[i + 1]), each as many
+// times as `times` says.
+struct TermQueries {
+    Span<const std::int64_t> offsets;
+    Span<const std::int32_t> terms;
+    Span<const std::int32_t> times;
+
+    std::size_t count() const { return offsets.size - 1; }
+};
+
+// What there is for a query, and what of it may be returned. Empty views mean: everything.
+struct Presence {
+    // Nodes that do not exist for query i: ids[offsets[i] .. offsets[i + 1]).
+    Span<const std::int64_t> exclude_offsets;
+    Span<const std::int32_t> exclude_ids;
+    // Nonzero where a node exists: one row for all queries, or a row for each.
+    Matrix<const std::uint8_t> visible;
+    // Nonzero where a node may be returned, in the same shapes; it still counts where it may not.
+    Matrix<const std::uint8_t> mask;
+};
+
+// Document counts and mean length are those of the nodes that exist for the query, so an answer
+// equals that of an index without the others. Scores are summed in float64, term after term in the
+// query's order, and ranked as float32: thread count and batch size change nothing.
+class Postings {
+  public:
+    // `offsets` [terms + 1] into `nodes` (ascending within a term) and their weighted `counts`;
+    // `lengths` [fields, nodes] in terms, and the weight of each field.
+    Postings(Span<const std::int64_t> offsets, Span<const std::int32_t> nodes,
+             Span<const float> counts, Matrix<const std::int64_t> lengths,
+             Span<const double> weights, Bm25 formula);
+
+    std::size_t nodes() const { return lengths_.size(); }
+    std::size_t terms() const { return offsets_.size() - 1; }
+
+    // Fills ids and scores [queries, k] with nodes that share a term with the query; -1 and nan
+    // past the end. k is their number of columns.
+    void search(const TermQueries& queries, const Presence& presence, Matrix<std::int32_t> ids,
+                Matrix<float> scores, const Execution& execution) const;
+
+    // Fills the scores [nodes] of the first query; 0 where no term is shared or nothing exists.
+    void score(const TermQueries& queries, const Presence& presence, double* scores) const;
+
+  private:
+    class Scorer;
+
+    void check(const TermQueries& queries, const Presence& presence) const;
+    double weighted(const std::vector<std::int64_t>& lengths) const;
+
+    std::vector<std::int64_t> offsets_;
+    std::vector<std::int32_t> nodes_;
+    std::vector<float> counts_;
+    std::vector<std::int64_t> field_lengths_;  // [fields, nodes]
+    std::vector<std::int64_t> totals_;         // [fields]
+    std::vector<double> lengths_;              // [nodes], weighted
+    std::vector<double> weights_;
+    Bm25 formula_;
+};
+
+}  // namespace fastrecall

@@ -1,0 +1,266 @@
+#include "fastrecall/postings.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include "fastrecall/error.hpp"
+#include "fastrecall/topk.hpp"
+
+namespace fastrecall {
+namespace {
+
+// A millisecond or so of work, so that handing out chunks costs nothing.
+constexpr std::size_t kQueriesPerChunk = 32;
+
+template <class T>
+std::vector<T> copied(Span<const T> given) {
+    return {given.begin(), given.end()};
+}
+
+void check_offsets(Span<const std::int64_t> offsets, std::size_t rows, std::size_t ids,
+                   const std::string& name) {
+    const bool whole = offsets.size == rows + 1 && offsets[0] == 0 &&
+                       offsets[rows] == static_cast<std::int64_t>(ids) &&
+                       std::is_sorted(offsets.begin(), offsets.end());
+    if (!whole) {
+        throw InputError(name + " do not fit; expected " + std::to_string(rows + 1) +
+                         " offsets from 0 to " + std::to_string(ids) + ", ascending");
+    }
+}
+
+void check_ids(Span<const std::int32_t> ids, std::size_t count, const std::string& name) {
+    for (const std::int32_t id : ids) {
+        if (id < 0 || static_cast<std::size_t>(id) >= count) {
+            throw InputError(name + " holds " + std::to_string(id) + "; expected ids in 0.." +
+                             std::to_string(count) + " (exclusive)");
+        }
+    }
+}
+
+void check_flags(Matrix<const std::uint8_t> flags, std::size_t queries, std::size_t nodes,
+                 const std::string& name) {
+    if (flags.data != nullptr &&
+        (flags.cols != nodes || (flags.rows != 1 && flags.rows != queries))) {
+        throw InputError(name + " has shape (" + std::to_string(flags.rows) + ", " +
+                         std::to_string(flags.cols) +
+                         "); expected [n] or [queries, n] with n = " + std::to_string(nodes));
+    }
+}
+
+// The flags of one query; nullptr when there are none.
+const std::uint8_t* row_of(Matrix<const std::uint8_t> flags, std::size_t query) {
+    if (flags.data == nullptr) return nullptr;
+    return flags.row(flags.rows == 1 ? 0 : query);
+}
+
+}  // namespace
+
+// Scores one query after the other; what it needs for that is cleared in time linear in what the
+// query touched.
+class Postings::Scorer {
+  public:
+    explicit Scorer(const Postings& index) : index_(index), totals_(index.nodes()) {}
+
+    // Sums up a query; `found()` and `total()` speak of it until the next one.
+    void run(const TermQueries& queries, const Presence& presence, std::size_t query) {
+        for (const std::int32_t node : found_) totals_[static_cast<std::size_t>(node)] = 0;
+        found_.clear();
+        visible_ = row_of(presence.visible, query);
+        set_excluded(presence, query);
+        const auto size = static_cast<double>(count_what_exists());
+        const double total_length = index_.weighted(field_totals_);
+        if (!(total_length > 0)) return;
+        const double b = index_.formula_.b, k1 = index_.formula_.k1;
+        const double by_length = k1 * b / (total_length / size), fixed = k1 * (1 - b);
+        const auto begin = static_cast<std::size_t>(queries.offsets[query]);
+        const auto end = static_cast<std::size_t>(queries.offsets[query + 1]);
+        for (std::size_t place = begin; place < end; ++place) {
+            const auto term = static_cast<std::size_t>(queries.terms[place]);
+            const auto df = static_cast<double>(holders(term));
+            const double idf = std::log1p((size - df + 0.5) / (df + 0.5));
+            add(term, queries.times[place] * idf, by_length, fixed);
+        }
+        if (visible_ != nullptr || !excluded_.empty()) drop_what_does_not_exist();
+    }
+
+    // The nodes that share a term with the query, in no order.
+    const std::vector<std::int32_t>& found() const { return found_; }
+    double total(std::int32_t node) const { return totals_[static_cast<std::size_t>(node)]; }
+
+  private:
+    void set_excluded(const Presence& presence, std::size_t query) {
+        excluded_.clear();
+        if (presence.exclude_offsets.empty()) return;
+        const std::int32_t* const ids = presence.exclude_ids.data;
+        excluded_.assign(ids + presence.exclude_offsets[query],
+                         ids + presence.exclude_offsets[query + 1]);
+        std::sort(excluded_.begin(), excluded_.end());
+        excluded_.erase(std::unique(excluded_.begin(), excluded_.end()), excluded_.end());
+    }
+
+    bool exists(std::int32_t node) const {
+        return (visible_ == nullptr || visible_[node] != 0) &&
+               !std::binary_search(excluded_.begin(), excluded_.end(), node);
+    }
+
+    // How many nodes exist; leaves the lengths of their fields in `field_totals_`. These are whole
+    // numbers: leaving nodes out and never having had them give the same sums to the last bit.
+    std::size_t count_what_exists() {
+        const std::size_t nodes = index_.nodes();
+        std::size_t count = nodes;
+        field_totals_ = index_.totals_;
+        if (visible_ != nullptr) {
+            count = 0;
+            std::fill(field_totals_.begin(), field_totals_.end(), 0);
+            for (std::size_t node = 0; node < nodes; ++node) {
+                if (visible_[node] != 0) ++count, count_lengths(node, +1);
+            }
+        }
+        for (const std::int32_t node : excluded_) {
+            if (visible_ != nullptr && visible_[node] == 0) continue;
+            --count;
+            count_lengths(static_cast<std::size_t>(node), -1);
+        }
+        return count;
+    }
+
+    void count_lengths(std::size_t node, int sign) {
+        for (std::size_t field = 0; field < field_totals_.size(); ++field) {
+            field_totals_[field] += sign * index_.field_lengths_[field * index_.nodes() + node];
+        }
+    }
+
+    // How many of the nodes that exist hold a term.
+    std::size_t holders(std::size_t term) const {
+        const auto begin = index_.nodes_.begin() + index_.offsets_[term];
+        const auto end = index_.nodes_.begin() + index_.offsets_[term + 1];
+        auto count = end - begin;
+        if (visible_ == nullptr) {
+            for (const std::int32_t node : excluded_) count -= std::binary_search(begin, end, node);
+        } else {
+            count = std::count_if(begin, end, [this](std::int32_t node) { return exists(node); });
+        }
+        return static_cast<std::size_t>(count);
+    }
+
+    void add(std::size_t term, double weight, double by_length, double fixed) {
+        const auto begin = static_cast<std::size_t>(index_.offsets_[term]);
+        const auto end = static_cast<std::size_t>(index_.offsets_[term + 1]);
+        for (std::size_t place = begin; place < end; ++place) {
+            const auto node = static_cast<std::size_t>(index_.nodes_[place]);
+            const double count = index_.counts_[place];
+            const double saturation = index_.lengths_[node] * by_length + fixed;
+            if (totals_[node] == 0) found_.push_back(index_.nodes_[place]);
+            totals_[node] += count / (count + saturation) * weight;
+        }
+    }
+
+    void drop_what_does_not_exist() {
+        const auto gone = std::partition(found_.begin(), found_.end(),
+                                         [this](std::int32_t node) { return exists(node); });
+        for (auto node = gone; node != found_.end(); ++node) {
+            totals_[static_cast<std::size_t>(*node)] = 0;
+        }
+        found_.erase(gone, found_.end());
+    }
+
+    const Postings& index_;
+    std::vector<double> totals_;  // 0 but for `found_`
+    std::vector<std::int32_t> found_;
+    std::vector<std::int32_t> excluded_;  // sorted
+    std::vector<std::int64_t> field_totals_;
+    const std::uint8_t* visible_ = nullptr;
+};
+
+Postings::Postings(Span<const std::int64_t> offsets, Span<const std::int32_t> nodes,
+                   Span<const float> counts, Matrix<const std::int64_t> lengths,
+                   Span<const double> weights, Bm25 formula)
+    : offsets_(copied(offsets)),
+      nodes_(copied(nodes)),
+      counts_(copied(counts)),
+      field_lengths_(lengths.data, lengths.data + lengths.rows * lengths.cols),
+      lengths_(lengths.cols),
+      weights_(copied(weights)),
+      formula_(formula) {
+    if (offsets.empty())
+        throw InputError("offsets is empty; expected one more than there are terms");
+    check_offsets(offsets, offsets.size - 1, nodes.size, "offsets");
+    check_ids(nodes, lengths.cols, "nodes");
+    if (counts.size != nodes.size || weights.size != lengths.rows) {
+        throw InputError("counts or weights do not fit; expected " + std::to_string(nodes.size) +
+                         " counts and " + std::to_string(lengths.rows) + " weights");
+    }
+    std::vector<std::int64_t> fields(lengths.rows);
+    totals_.resize(lengths.rows);
+    for (std::size_t node = 0; node < lengths.cols; ++node) {
+        for (std::size_t field = 0; field < fields.size(); ++field) {
+            fields[field] = lengths.row(field)[node];
+            totals_[field] += fields[field];
+        }
+        lengths_[node] = weighted(fields);
+    }
+}
+
+double Postings::weighted(const std::vector<std::int64_t>& lengths) const {
+    double sum = 0;
+    for (std::size_t field = 0; field < lengths.size(); ++field) {
+        sum += weights_[field] * static_cast<double>(lengths[field]);
+    }
+    return sum;
+}
+
+void Postings::check(const TermQueries& queries, const Presence& presence) const {
+    if (queries.offsets.empty()) {
+        throw InputError("offsets is empty; expected one more than there are queries");
+    }
+    check_offsets(queries.offsets, queries.count(), queries.terms.size, "offsets");
+    check_ids(queries.terms, terms(), "terms");
+    if (queries.times.size != queries.terms.size) {
+        throw InputError("times has " + std::to_string(queries.times.size) + " entries; expected " +
+                         std::to_string(queries.terms.size));
+    }
+    if (!presence.exclude_offsets.empty()) {
+        check_offsets(presence.exclude_offsets, queries.count(), presence.exclude_ids.size,
+                      "exclude offsets");
+    }
+    check_ids(presence.exclude_ids, nodes(), "exclude");
+    check_flags(presence.visible, queries.count(), nodes(), "visible");
+    check_flags(presence.mask, queries.count(), nodes(), "mask");
+}
+
+void Postings::search(const TermQueries& queries, const Presence& presence,
+                      Matrix<std::int32_t> ids, Matrix<float> scores,
+                      const Execution& execution) const {
+    check(queries, presence);
+    std::vector<std::unique_ptr<Scorer>> scorers(
+        workers_for(queries.count(), kQueriesPerChunk, execution));
+    parallel_for(queries.count(), kQueriesPerChunk, execution,
+                 [&](std::size_t begin, std::size_t end, unsigned worker) {
+                     if (!scorers[worker]) scorers[worker] = std::make_unique<Scorer>(*this);
+                     Scorer& scorer = *scorers[worker];
+                     std::vector<Hit> hits;
+                     for (std::size_t query = begin; query < end; ++query) {
+                         scorer.run(queries, presence, query);
+                         const std::uint8_t* const mask = row_of(presence.mask, query);
+                         hits.clear();
+                         for (const std::int32_t node : scorer.found()) {
+                             if (mask != nullptr && mask[node] == 0) continue;
+                             hits.push_back({static_cast<float>(scorer.total(node)), node});
+                         }
+                         write_top(hits, ids.cols, ids.row(query), scores.row(query));
+                     }
+                 });
+}
+
+void Postings::score(const TermQueries& queries, const Presence& presence, double* scores) const {
+    check(queries, presence);
+    std::fill(scores, scores + nodes(), 0.0);
+    if (queries.count() == 0) return;
+    Scorer scorer(*this);
+    scorer.run(queries, presence, 0);
+    for (const std::int32_t node : scorer.found()) scores[node] = scorer.total(node);
+}
+
+}  // namespace fastrecall
