@@ -67,10 +67,10 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
-def plural(number: int, noun: str) -> str:
+def plural(number: int, noun: str, many: str | None = None) -> str:
     """A count with its noun.
 
-    >>> plural(1, "issue"), plural(2, "issue")
-    ('1 issue', '2 issues')
+    >>> plural(1, "issue"), plural(2, "issue"), plural(2, "query", "queries")
+    ('1 issue', '2 issues', '2 queries')
     """
-    return f"{count(number)} {noun}" + ("" if number == 1 else "s")
+    return f"{count(number)} {noun if number == 1 else many or noun + 's'}"

@@ -1,9 +1,9 @@
-"""A record as tables of text."""
+"""A record as one table of text: protocols as blocks, arms as rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from fastrecall.report.cautions import cautions
 from fastrecall.report.console import finished, text_console
@@ -11,88 +11,134 @@ from fastrecall.report.format import count, interval, p_value, percent, plural, 
 
 Block = Mapping[str, Any]
 
-_COLUMNS: tuple[tuple[str, int, Callable[[Block], str]], ...] = (
-    ("arm", 0, lambda arm: arm["title"]),
-    ("hits", 0, lambda arm: f"{arm['hits']}/{arm['pairs']}"),
-    ("rate", 0, lambda arm: percent(arm["rate"])),
-    ("Wilson 95 %", 60, lambda arm: interval(arm["wilson95"])),
-    ("MRR", 68, lambda arm: f"{arm['mrr']:.3f}"),
-    ("median rank", 84, lambda arm: "–" if arm["median_rank"] is None else str(arm["median_rank"])),
-    ("nodes", 76, lambda arm: f"{arm['mean_output']:.1f}"),
+
+class Column(NamedTuple):
+    """A column: its heading, the least width of the page that shows it, and a cell's text."""
+
+    heading: str
+    page: int
+    cell: Callable[[Block], str]
+
+
+COLUMNS = (
+    Column("arm", 0, lambda arm: arm["title"]),
+    Column("hits", 0, lambda arm: f"{arm['hits']}/{arm['pairs']}"),
+    Column("rate", 0, lambda arm: percent(arm["rate"])),
+    Column("Wilson 95 %", 62, lambda arm: interval(arm["wilson95"])),
+    Column("MRR", 70, lambda arm: f"{arm['mrr']:.3f}"),
+    Column("nodes", 78, lambda arm: f"{arm['mean_output']:.1f}"),
+    Column(
+        "median rank",
+        90,
+        lambda arm: "–" if arm["median_rank"] is None else str(arm["median_rank"]),
+    ),
+    Column("ms/query", 100, lambda arm: f"{arm['ms']:.2f}" if "ms" in arm else ""),
 )
-"""Heading, the least width of the page that shows it, and the text of a cell."""
+
+SUMMARY_ARMS: Mapping[str, tuple[str, ...]] = {
+    "duplicates": ("semantic", "semantic_prs", "causal", "hybrid_causal", "best"),
+    "past-only": ("semantic", "semantic_prs", "causal", "hybrid_causal", "best"),
+    "shuffled": ("semantic", "causal"),
+}
+"""Among several protocols, the smaller ones show only the arms that tell their story."""
 
 
 def render(record: Block, *, width: int, color: bool) -> str:
-    """The record as text of *width* columns: a head, a block a protocol, a reading aid."""
+    """The record as text of *width* columns: a head, a block a protocol, a reading aid.
+
+    A single protocol is shown with all its arms; several share one screen, without the uncut walks.
+    """
     console, out = text_console(width, color)
     for line in _head(record):
         console.print(line)
-    for key, block in record["protocols"].items():
+    blocks = {key: _arms(record, key) for key in record["protocols"]}
+    columns = [column for column in COLUMNS if column.page <= width]
+    widths = [
+        max([len(c.heading), *(len(c.cell(arm)) for arms in blocks.values() for arm in arms)])
+        for c in columns
+    ]
+    for number, (key, arms) in enumerate(blocks.items()):
+        if number == 0:
+            console.print()
+        block = record["protocols"][key]
+        console.print(f"{block['title']}: {block['sentence']}", style="bold")
+        for line in _facts(key, block):
+            console.print(line)
+        console.print(_table(columns, widths, arms, heading=number == 0))
+        gain = record["gain"].get(key)
+        if gain:
+            console.print(_gain(gain))
         console.print()
-        _protocol(console, record, key, block)
-    console.print()
     for line in _foot(record):
         console.print(line, style="dim" if color else None)
     return finished(out)
 
 
-def _head(record: Block) -> list[str]:
+def _head(record: Block) -> Iterator[str]:
     corpus, settings = record["corpus"], record["settings"]
-    return [
+    yield (
         f"{corpus['name']}: {plural(corpus['issues'], 'issue')}, {plural(corpus['prs'], 'PR')}, "
-        f"{plural(corpus['pairs'], 'gold pair')} ({corpus['gold_origin']})",
+        f"{plural(corpus['pairs'], 'gold pair')} ({corpus['gold_origin']})"
+    )
+    yield (
         f"model {record['model']['id']} · links {'+'.join(settings['links'])} · "
-        f"query {settings['query']} · budget {settings['budget']}",
-        *cautions(record),
-        *corpus["notes"],
+        f"query {settings['query']} · budget {settings['budget']}"
+    )
+    yield from cautions(record)
+    yield from corpus["notes"]
+
+
+def _arms(record: Block, protocol: str) -> list[Block]:
+    """The arms to show, each with its milliseconds a query where they were measured."""
+    arms = record["protocols"][protocol]["arms"]
+    timed = record["timings"].get("ms_per_query", {}).get(protocol, {})
+    alone = len(record["protocols"]) == 1
+    chosen = SUMMARY_ARMS.get(protocol, tuple(arms))
+    return [
+        arm | ({"ms": timed[key]} if key in timed else {})
+        for key, arm in arms.items()
+        if alone or (key in chosen and "hits_at" in arm)
     ]
 
 
-def _protocol(console: Any, record: Block, key: str, block: Block) -> None:
-    console.print(f"{block['title']}: {block['sentence']}", style="bold")
-    if block["own_issue_first"] is not None:
-        console.print(
+def _facts(protocol: str, block: Block) -> Iterator[str]:
+    if protocol == "published":
+        yield (
             f"own issue ranked first for {count(block['own_issue_first'])} of "
-            f"{count(block['queries'])} queries"
+            f"{plural(block['queries'], 'query', 'queries')}"
         )
     if block["unreachable"]:
-        console.print(
-            f"{plural(block['unreachable'], 'pair')} not asked: the PR is not in the corpus"
-        )
-    console.print(_arms(block, record["timings"].get("ms_per_query", {}).get(key, {}), console))
-    gain = record["gain"].get(key)
-    if gain:
-        console.print(
-            f"{gain['title']}: {points(gain['difference'], gain['ci95'])} "
-            f"({gain['won']} pairs won, {gain['lost']} lost; "
-            f"exact McNemar {p_value(gain['mcnemar_p'])})"
-        )
+        pairs = plural(block["unreachable"], "pair")
+        yield f"{pairs} not asked: the PR is not in the corpus"
 
 
-def _arms(block: Block, milliseconds: Mapping[str, float], console: Any) -> Any:
-    """One row an arm; a narrow page leaves out what is least missed."""
+def _table(columns: list[Column], widths: list[int], arms: list[Block], *, heading: bool) -> Any:
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="underline")
-    shown = [column for column in _COLUMNS if column[1] <= console.width]
-    for heading, _, _ in shown:
-        table.add_column(heading, justify="left" if heading == "arm" else "right", no_wrap=True)
-    timed = bool(milliseconds) and console.width >= 92
-    if timed:
-        table.add_column("ms/query", justify="right", no_wrap=True)
-    for key, arm in block["arms"].items():
-        cells = [cell(arm) for _, _, cell in shown]
-        if timed:
-            cells.append(f"{milliseconds[key]:.2f}" if key in milliseconds else "")
-        table.add_row(*cells)
+    table = Table(
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+        header_style="underline",
+        show_header=heading,
+    )
+    for column, wide in zip(columns, widths, strict=True):
+        side = "left" if column.heading == "arm" else "right"
+        table.add_column(column.heading, justify=side, no_wrap=True, width=wide)
+    for arm in arms:
+        table.add_row(*(column.cell(arm) for column in columns))
     return table
 
 
-def _foot(record: Block) -> list[str]:
-    settings = record["settings"]
-    return [
-        f"rate: share of pairs whose PR is among the {settings['budget']} returned nodes "
-        "(chain-hit); brackets: where the true share plausibly lies.",
-        "MRR: mean of 1/rank of the PR, 0 for a miss; nodes: how many came back on average.",
-    ]
+def _gain(gain: Block) -> str:
+    won, lost = plural(gain["won"], "pair"), gain["lost"]
+    return (
+        f"{gain['title']}: {points(gain['difference'], gain['ci95'])}, "
+        f"{won} won and {lost} lost, exact McNemar {p_value(gain['mcnemar_p'])}"
+    )
+
+
+def _foot(record: Block) -> Iterator[str]:
+    budget = record["settings"]["budget"]
+    yield f"rate: pairs whose PR is among the {budget} returned nodes; [ ]: where the true one lies"
+    yield "MRR: mean of 1/rank of the PR, 0 for a miss · nodes: how many came back on average"

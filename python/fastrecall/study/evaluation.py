@@ -88,7 +88,7 @@ def evaluate_in_full(
     )
     clock = Clock()
     case = _case(corpus, gold, settings)
-    asked = {key: PROTOCOLS[key].ask(case) for key in settings.protocols}
+    asked = _ask(case, required=protocols is not None)
     clock.lap("links and gold")
 
     texts = corpus_room.node_texts(corpus)
@@ -186,6 +186,18 @@ def _case(corpus: Corpus, gold: Gold | None, settings: Settings) -> Case:
             "(--links github+title) or give pairs with --gold"
         )
     return Case(corpus, links, gold, settings)
+
+
+def _ask(case: Case, *, required: bool) -> dict[str, Asked]:
+    """The questions of each protocol; one that has none is left out, or fails when *required*."""
+    asked = {key: PROTOCOLS[key].ask(case) for key in case.settings.protocols}
+    empty = [key for key, question in asked.items() if not question.pairs]
+    if empty and required:
+        raise CorpusError(
+            f"{case.corpus.name}: protocol '{empty[0]}' has no question to ask here; "
+            "leave it out, or use a corpus that names duplicates of issues with a gold pair"
+        )
+    return {key: question for key, question in asked.items() if key not in empty}
 
 
 def _finder(

@@ -36,6 +36,6 @@ def ask(case: Case) -> Asked:
 PROTOCOL = Protocol(
     "duplicates",
     "duplicates",
-    "a report that was closed as a duplicate asks for the fix of the original",
+    "an issue that repeats another asks for the fix of the first",
     ask,
 )

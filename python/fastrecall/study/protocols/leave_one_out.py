@@ -16,6 +16,6 @@ def ask(case: Case) -> Asked:
 PROTOCOL = Protocol(
     "leave-one-out",
     "leave-one-out",
-    "the asked issue and its links are removed for its own query: the symptom is new",
+    "the asked issue and its links do not exist: the symptom is new",
     ask,
 )

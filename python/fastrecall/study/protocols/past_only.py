@@ -18,6 +18,6 @@ def ask(case: Case) -> Asked:
 PROTOCOL = Protocol(
     "past-only",
     "past only",
-    "a later duplicate asks, and only nodes created before it exist",
+    "as duplicates, and only what was created before the question exists",
     ask,
 )

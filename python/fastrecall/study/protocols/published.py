@@ -13,6 +13,6 @@ def ask(case: Case) -> Asked:
 PROTOCOL = Protocol(
     "published",
     "as published",
-    "the query is the title of an issue that is itself stored: mostly, the ticket finds itself",
+    "the asked issue is itself stored, so that mostly the ticket finds itself",
     ask,
 )

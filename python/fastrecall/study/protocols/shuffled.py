@@ -42,6 +42,6 @@ def shuffle_links(links: Links, seed: int) -> Links:
 PROTOCOL = Protocol(
     "shuffled",
     "shuffled links (control)",
-    "as published, but closing links lead to other issues' PRs: causal must lose its lead",
+    "links lead to other issues' PRs: causal must lose its lead",
     ask,
 )
