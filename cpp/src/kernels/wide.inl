@@ -9,63 +9,86 @@
 //      lanes, dot4(sum, codes, query), start_codes(bias)
 //   at_least(a, b): bit per lane where a >= b.
 
-#if defined(__GNUC__) && !defined(__clang__)
-#define FASTRECALL_UNROLL _Pragma("GCC unroll 16")
+// Loops over the registers of a tile are unrolled by the front end: sums that are indexed by
+// constants from the start stay in registers, with every compiler.
+#if defined(_MSC_VER) && !defined(__clang__)
+#define FASTRECALL_INLINED [[msvc::forceinline]]
 #else
-#define FASTRECALL_UNROLL
+#define FASTRECALL_INLINED __attribute__((always_inline))
 #endif
+
+template <std::size_t i>
+struct Index {
+    constexpr operator std::size_t() const { return i; }
+};
+
+// body(Index<0>), ..., body(Index<n - 1>).
+template <std::size_t n, class Body>
+FASTRECALL_INLINED inline void unrolled(const Body& body) {
+    if constexpr (n > 0) {
+        unrolled<n - 1>(body);
+        body(Index<n - 1>{});
+    }
+}
 
 constexpr std::size_t kRegsInGroup = kGroup / kWidth;
 static_assert(kCodeRegs % kRegsInGroup == 0, "a tile is made of whole groups");
 static_assert(kFloatRegs % kRegsInGroup == 0, "a panel is made of whole groups");
 
+// Sums must stay in registers, so the loops over a tile are unrolled and hold no branches; keys and
+// bits of hits go to memory, for the rare rest.
 inline void append(Sink& sink, std::int32_t id, float key) {
     sink.ids[sink.count] = id;
     sink.keys[sink.count] = key;
     ++sink.count;
 }
 
-// Q queries x R registers of vectors. Sums stay in registers; hits are rare.
+// Q queries x R registers of vectors.
 template <std::size_t Q, std::size_t R>
 inline void screen_code_tile(const std::uint8_t* codes, const float* scales, const float* residuals,
                              std::int32_t first_id, const CodeQueries& queries, std::size_t query,
                              std::size_t padded) {
     I sum[Q][R];
     const std::int8_t* q_codes = queries.codes + query * padded;
-    FASTRECALL_UNROLL
-    for (std::size_t q = 0; q < Q; ++q) {
-        FASTRECALL_UNROLL
-        for (std::size_t r = 0; r < R; ++r) sum[q][r] = start_codes(queries.bias[query + q]);
-    }
+    unrolled<Q>([&](auto q) FASTRECALL_INLINED {
+        unrolled<R>([&](auto r)
+                        FASTRECALL_INLINED { sum[q][r] = start_codes(queries.bias[query + q]); });
+    });
     for (std::size_t i = 0; i < padded; i += kCodeStep) {
         I vector[R];
-        FASTRECALL_UNROLL
-        for (std::size_t r = 0; r < R; ++r) {
+        unrolled<R>([&](auto r) FASTRECALL_INLINED {
             vector[r] = load_codes(codes + r / kRegsInGroup * kGroup * padded + i * kGroup +
                                    r % kRegsInGroup * kWidth * kCodeStep);
-        }
-        FASTRECALL_UNROLL
-        for (std::size_t q = 0; q < Q; ++q) {
+        });
+        unrolled<Q>([&](auto q) FASTRECALL_INLINED {
             const I four = load_query(q_codes + q * padded + i);
-            FASTRECALL_UNROLL
-            for (std::size_t r = 0; r < R; ++r) sum[q][r] = dot4(sum[q][r], vector[r], four);
-        }
+            unrolled<R>([&](auto r)
+                            FASTRECALL_INLINED { sum[q][r] = dot4(sum[q][r], vector[r], four); });
+        });
     }
-    FASTRECALL_UNROLL
-    for (std::size_t r = 0; r < R; ++r) {
-        const F scale = load_f(scales + r * kWidth), residual = load_f(residuals + r * kWidth);
-        FASTRECALL_UNROLL
-        for (std::size_t q = 0; q < Q; ++q) {
-            const F key =
-                fma_f(set_f(queries.slope[query + q]), residual, mul_f(to_f(sum[q][r]), scale));
-            unsigned hits = at_least(key, set_f(queries.threshold[query + q]));
-            if (hits == 0) continue;
-            float keys[kWidth];
-            store_f(keys, key);
-            for (std::size_t lane = 0; hits != 0; ++lane, hits >>= 1) {
-                if ((hits & 1U) == 0) continue;
-                append(queries.sinks[query + q],
-                       first_id + static_cast<std::int32_t>(r * kWidth + lane), keys[lane]);
+    F scale[R], growth[R];
+    unrolled<R>([&](auto r) FASTRECALL_INLINED {
+        scale[r] = load_f(scales + r * kWidth);
+        growth[r] = load_f(residuals + r * kWidth);
+    });
+    float keys[Q][R * kWidth];
+    std::uint64_t hits[Q];
+    unrolled<Q>([&](auto q) FASTRECALL_INLINED {
+        const F slope = set_f(queries.slope[query + q]);
+        const F threshold = set_f(queries.threshold[query + q]);
+        hits[q] = 0;
+        unrolled<R>([&](auto r) FASTRECALL_INLINED {
+            const F key = fma_f(slope, growth[r], mul_f(to_f(sum[q][r]), scale[r]));
+            store_f(keys[q] + r * kWidth, key);
+            hits[q] |= static_cast<std::uint64_t>(at_least(key, threshold)) << (r * kWidth);
+        });
+    });
+    for (std::size_t q = 0; q < Q; ++q) {
+        std::uint64_t left = hits[q];
+        for (std::size_t lane = 0; left != 0; ++lane, left >>= 1) {
+            if ((left & 1U) != 0) {
+                append(queries.sinks[query + q], first_id + static_cast<std::int32_t>(lane),
+                       keys[q][lane]);
             }
         }
     }
@@ -115,36 +138,34 @@ template <std::size_t N, std::size_t R>
 inline void screen_float_tile(const float* rows, std::size_t stride, std::int32_t first_id,
                               const FloatPanel& panel) {
     F sum[N][R];
-    FASTRECALL_UNROLL
-    for (std::size_t n = 0; n < N; ++n) {
-        FASTRECALL_UNROLL
-        for (std::size_t r = 0; r < R; ++r) sum[n][r] = zero_f();
-    }
+    unrolled<N>([&](auto n) FASTRECALL_INLINED {
+        unrolled<R>([&](auto r) FASTRECALL_INLINED { sum[n][r] = zero_f(); });
+    });
     const float* values = panel.values;
     for (std::size_t i = 0; i < panel.dim; ++i, values += R * kWidth) {
         F query[R];
-        FASTRECALL_UNROLL
-        for (std::size_t r = 0; r < R; ++r) query[r] = load_f(values + r * kWidth);
-        FASTRECALL_UNROLL
-        for (std::size_t n = 0; n < N; ++n) {
+        unrolled<R>([&](auto r) FASTRECALL_INLINED { query[r] = load_f(values + r * kWidth); });
+        unrolled<N>([&](auto n) FASTRECALL_INLINED {
             const F value = set_f(rows[n * stride + i]);
-            FASTRECALL_UNROLL
-            for (std::size_t r = 0; r < R; ++r) sum[n][r] = fma_f(value, query[r], sum[n][r]);
-        }
+            unrolled<R>([&](auto r)
+                            FASTRECALL_INLINED { sum[n][r] = fma_f(value, query[r], sum[n][r]); });
+        });
     }
-    FASTRECALL_UNROLL
-    for (std::size_t r = 0; r < R; ++r) {
-        const F threshold = load_f(panel.threshold + r * kWidth);
-        FASTRECALL_UNROLL
-        for (std::size_t n = 0; n < N; ++n) {
-            unsigned hits = at_least(sum[n][r], threshold);
-            if (hits == 0) continue;
-            float keys[kWidth];
-            store_f(keys, sum[n][r]);
-            for (std::size_t lane = 0; hits != 0; ++lane, hits >>= 1) {
-                if ((hits & 1U) == 0) continue;
-                append(panel.sinks[r * kWidth + lane], first_id + static_cast<std::int32_t>(n),
-                       keys[lane]);
+    float keys[N][R * kWidth];
+    std::uint64_t hits[N];
+    unrolled<N>([&](auto n) FASTRECALL_INLINED {
+        hits[n] = 0;
+        unrolled<R>([&](auto r) FASTRECALL_INLINED {
+            store_f(keys[n] + r * kWidth, sum[n][r]);
+            const unsigned bits = at_least(sum[n][r], load_f(panel.threshold + r * kWidth));
+            hits[n] |= static_cast<std::uint64_t>(bits) << (r * kWidth);
+        });
+    });
+    for (std::size_t n = 0; n < N; ++n) {
+        std::uint64_t left = hits[n];
+        for (std::size_t lane = 0; left != 0; ++lane, left >>= 1) {
+            if ((left & 1U) != 0) {
+                append(panel.sinks[lane], first_id + static_cast<std::int32_t>(n), keys[n][lane]);
             }
         }
     }
@@ -191,10 +212,9 @@ float dot_f32(const float* a, const float* b, std::size_t padded) {
     F sum[kRegsInGroup];
     for (F& part : sum) part = zero_f();
     for (std::size_t i = 0; i < padded; i += kGroup) {
-        FASTRECALL_UNROLL
-        for (std::size_t r = 0; r < kRegsInGroup; ++r) {
+        unrolled<kRegsInGroup>([&](auto r) FASTRECALL_INLINED {
             sum[r] = fma_f(load_f(a + i + r * kWidth), load_f(b + i + r * kWidth), sum[r]);
-        }
+        });
     }
     float lane[kGroup];
     for (std::size_t r = 0; r < kRegsInGroup; ++r) store_f(lane + r * kWidth, sum[r]);
@@ -206,4 +226,4 @@ float dot_f32(const float* a, const float* b, std::size_t padded) {
 
 constexpr std::size_t kFloatLanes = kFloatRegs * kWidth;
 
-#undef FASTRECALL_UNROLL
+#undef FASTRECALL_INLINED
