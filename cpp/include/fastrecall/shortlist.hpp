@@ -74,7 +74,7 @@ class Shortlists {
 
   private:
     void keep_allowed(std::size_t list);
-    void drop_below(std::size_t list, float threshold);
+    void raise_threshold(std::size_t list);
     void shrink(std::size_t list);
     void score_all(std::size_t list);
 
@@ -82,7 +82,7 @@ class Shortlists {
     std::size_t first_;
     std::size_t base_, capacity_;
     AlignedArray<std::int32_t> ids_;
-    AlignedArray<float> keys_, thresholds_, lower_;
+    AlignedArray<float> keys_, thresholds_;
     std::vector<Sink> sinks_;
     std::vector<std::vector<Hit>> best_;  // heaps, the worst in front
 };

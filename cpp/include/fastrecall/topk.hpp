@@ -18,11 +18,16 @@ inline bool ranks_before(const Hit& a, const Hit& b) {
     return a.score != b.score ? a.score > b.score : a.id < b.id;
 }
 
+// The same for algorithms, which inline an object but call a function through its address.
+struct RanksBefore {
+    bool operator()(const Hit& a, const Hit& b) const { return ranks_before(a, b); }
+};
+
 // Writes the best `k` of `hits` in order; -1 and nan fill the places that are left.
 inline void write_top(std::vector<Hit>& hits, std::size_t k, std::int32_t* ids, float* scores) {
     const std::size_t kept = std::min(k, hits.size());
     std::partial_sort(hits.begin(), hits.begin() + static_cast<std::ptrdiff_t>(kept), hits.end(),
-                      ranks_before);
+                      RanksBefore());
     for (std::size_t i = 0; i < kept; ++i) {
         ids[i] = hits[i].id;
         scores[i] = hits[i].score;
