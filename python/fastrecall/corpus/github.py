@@ -89,9 +89,14 @@ def title_references(title: str) -> Iterator[Reference]:
     """
     for match in _at_stems(_CLOSING_IN_TITLE, title):
         reference = reference_of(match)
-        before = title[: match.start()].rstrip()
-        if reference.number > 9 or not before or not before[-1].isalnum():
+        if reference.number > 9 or _opens_clause(title, match.start()):
             yield reference
+
+
+def _opens_clause(title: str, at: int) -> bool:
+    while at > 0 and title[at - 1].isspace():
+        at -= 1
+    return at == 0 or not title[at - 1].isalnum()
 
 
 def issue_addresses(text: str) -> Iterator[Reference]:

@@ -19,6 +19,8 @@ _INERT_SIGNS = ("`", ">", "\t", "~~~", "<!--", "    ")
 _BLOCK_STARTS = frozenset("`~<#-*_+=0123456789")
 """What a line begins with if it begins anything but a paragraph or a quote."""
 
+_SPECIAL_STARTS = _BLOCK_STARTS | set("> \t\r\n")
+
 _FENCE = re.compile(r"(`{3,})[^`\n]*$|(~{3,})", re.MULTILINE)
 _COMMENT = "<!--"
 _COMMENT_END = "-->"
@@ -80,6 +82,10 @@ class _Blocks:
 
     def line(self, start: int, end: int, base: int = 0) -> None:
         """Read one line; inside a quote *base* is the column behind its mark."""
+        plain = not (self.items or self.fence or self.quote)
+        if plain and start < end and self.text[start] not in _SPECIAL_STARTS:
+            self.prose(start, end)  # most lines of most texts, done at once
+            return
         at = self.skip_space(start, end)
         column = _width(self.text[start:at], base)
         if base and column:
@@ -129,10 +135,12 @@ class _Blocks:
         lazy = self.quote is not None and self.quote.is_open()
         if column - self.container() >= 4:
             if self.paragraph:
-                self.paragraph = (self.paragraph[0], end)
-            else:
-                # Code, or a paragraph that began in the quote and goes on.
-                self.inert.append((start, end))
+                self.prose(at, end)
+                return
+            # Code, or a paragraph that began in the quote and goes on.
+            self.inert.append((start, end))
+            if not lazy:
+                self.quote = None
             return
         if text[at] == ">":
             self.end_paragraph()
@@ -146,7 +154,7 @@ class _Blocks:
             return
         self.quote = None
         if text[at] not in _BLOCK_STARTS:
-            self.paragraph = (self.paragraph[0] if self.paragraph else at, end)
+            self.prose(at, end)
         elif fence := _FENCE.match(text, at, end):
             self.end_paragraph()
             self.fence = fence[1] or fence[2]
@@ -164,7 +172,11 @@ class _Blocks:
         elif len(self.items) < _DEEPEST and (item := self.item(at, end, column)):
             self.enter_item(item, at, end, column)
         else:
-            self.paragraph = (self.paragraph[0] if self.paragraph else at, end)
+            self.prose(at, end)
+
+    def prose(self, at: int, end: int) -> None:
+        """Begin a paragraph, or go on with the one that is open."""
+        self.paragraph = (self.paragraph[0] if self.paragraph else at, end)
 
     def enter_item(self, item: re.Match[str], at: int, end: int, column: int) -> None:
         """Open a list item, and read what stands behind its marker."""
