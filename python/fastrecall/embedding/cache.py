@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import secrets
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -186,7 +186,7 @@ class VectorCache:
 
     def _new_path(self, suffix: str) -> Path:
         # The time comes first, so that names sort by age; the rest keeps processes apart.
-        return self.folder / f"{time.time_ns():016x}-{secrets.token_hex(4)}{suffix}"
+        return self.folder / f"{time.time_ns():016x}-{os.urandom(4).hex()}{suffix}"
 
     def _open(
         self, paths: Sequence[Path], stack: ExitStack
