@@ -123,8 +123,12 @@ def _table(columns: list[Column], widths: list[int], arms: list[Block], *, headi
         show_header=heading,
     )
     for column, wide in zip(columns, widths, strict=True):
-        side = "left" if column.heading == "arm" else "right"
-        table.add_column(column.heading, justify=side, no_wrap=True, width=wide)
+        table.add_column(
+            column.heading,
+            justify="left" if column.heading == "arm" else "right",
+            no_wrap=True,
+            width=wide,
+        )
     for arm in arms:
         table.add_row(*(column.cell(arm) for column in columns))
     return table
