@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +18,7 @@ from fastrecall.corpus.github import (
 )
 from fastrecall.corpus.markdown import mask
 
+DOCS = Path(__file__).parents[2] / "docs"
 URL = "https://github.com/o/r/issues/5"
 
 # text of a PR body; what `published` finds; what `github` finds
@@ -123,6 +125,26 @@ def test_grammar(text: str, published: list[int], github: list[int | str]) -> No
         for reference in closing_references(mask(text.lower()))
     ]
     assert found == github
+
+
+def documented() -> list[tuple[str, str, str]]:
+    """The rows of the table of decisions in docs/links.md: text, published, github."""
+    table = (DOCS / "links.md").read_text(encoding="utf-8").partition("form by form")[2]
+    rows = re.findall(r"^\| (`+)(.+?)\1 \| (yes|no) \| (yes|no) \|", table, re.MULTILINE)
+    return [(text.replace("⏎", "\n"), published, github) for _, text, published, github in rows]
+
+
+@pytest.mark.parametrize(("text", "published", "github"), documented())
+def test_the_documented_decisions_hold(text: str, published: str, github: str) -> None:
+    assert (5 in published_numbers(text.lower())) == (published == "yes")
+    found = [reference.number for reference in closing_references(mask(text.lower()))]
+    assert (5 in found) == (github == "yes")
+
+
+def test_every_documented_decision_is_tested() -> None:
+    page = (DOCS / "links.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if re.search(r"\| (yes|no) \| (yes|no) \|", line)]
+    assert len(documented()) == len(rows) > 30
 
 
 @pytest.mark.parametrize(

@@ -236,6 +236,8 @@ def test_parquet_errors_name_the_file(tmp_path: Path) -> None:
 def test_nothing_there_and_nothing_inside(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="no such file or folder"):
         load_corpus(tmp_path / "none")
+    with pytest.raises(CorpusError, match="no such file or folder"):
+        load_corpus("x" * 5000)
     with pytest.raises(CorpusError, match="no such file; expected"):
         load_corpus(prs=tmp_path / "none.json")
     with pytest.raises(CorpusError, match="fastrecall fetch some/where"):

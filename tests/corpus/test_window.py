@@ -106,4 +106,4 @@ def test_no_more_is_held_than_the_window_needs() -> None:
     window = Window(prs=10, issues=10)
     for number in range(1, 20_001):
         window.add(pr(number))
-        assert len(window._kept["pr"]) <= 1020
+        assert len(window._kept["pr"]) <= 2010

@@ -53,11 +53,9 @@ def stream_records(path: Path) -> Iterator[dict[str, Any]]:
 
 def _as_text(raw: BinaryIO) -> io.TextIOWrapper:
     """Unpack and decode by what the first bytes say, whatever the file is called."""
-    stream = (
-        cast("BinaryIO", io.BufferedReader(gzip.GzipFile(fileobj=raw)))
-        if (_peek(raw)[:2] == b"\x1f\x8b")
-        else raw
-    )
+    stream = raw
+    if _peek(raw)[:2] == b"\x1f\x8b":
+        stream = cast("BinaryIO", io.BufferedReader(gzip.GzipFile(fileobj=raw)))
     start = _peek(stream)
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return io.TextIOWrapper(stream, encoding="utf-16", newline="")
@@ -89,7 +87,7 @@ class _Scanner:
             elif mark == "{":
                 yield self.object()
             else:
-                raise self.wrong_shape(mark)
+                raise self.wrong_shape()
 
     def array(self) -> Iterator[dict[str, Any]]:
         if self.peek() == "]":
@@ -183,7 +181,7 @@ class _Scanner:
             "expected an object with number, createdAt, title and body"
         )
 
-    def wrong_shape(self, mark: str) -> CorpusError:
+    def wrong_shape(self) -> CorpusError:
         shown = ascii(self.buffer[self.at : self.at + 20])
         return CorpusError(
             f"{self.path}: starts with {shown} where a JSON array of tickets was expected; "

@@ -16,7 +16,7 @@ from fastrecall.types import Kind, Ticket
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _PLAIN_EPOCH = datetime(1970, 1, 1)
 _SECOND = timedelta(seconds=1)
-_LARGEST_NUMBER = 2**31 - 1
+LARGEST_NUMBER = 2**31 - 1
 
 _TIME = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?)? ?(Z|[+-]\d\d:?\d\d)?",
@@ -79,7 +79,7 @@ class RecordReader:
         """
         get = record.get
         number = get("number")
-        if type(number) is not int or not 0 < number <= _LARGEST_NUMBER:
+        if type(number) is not int or not 0 < number <= LARGEST_NUMBER:
             number = _number(number, record)
         created = _time(_either(get, "createdAt", "created_at"), "createdAt")
         if created is None:
@@ -305,8 +305,8 @@ def _number(value: object, record: Mapping[str, Any]) -> int:
                 "number, createdAt, title and body"
             )
         raise BadField.of("number", value, "a whole number")
-    if not 0 < value <= _LARGEST_NUMBER:
-        raise BadField.of("number", value, f"a whole number from 1 to {_LARGEST_NUMBER}")
+    if not 0 < value <= LARGEST_NUMBER:
+        raise BadField.of("number", value, f"a whole number from 1 to {LARGEST_NUMBER}")
     return value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,7 +44,7 @@ class Source(NamedTuple):
     @classmethod
     def at(cls, path: Path, kind: Kind | None) -> Source:
         """The records in a file."""
-        if not path.exists():
+        if not _is_there(path):
             raise CorpusError(f"{path}: there is no such file; expected {_EXPECTED}")
         if _format(path) == "Parquet":
             return cls(str(path), kind, lambda: stream_parquet(path))
@@ -59,7 +60,7 @@ def find_sources(place: Path) -> list[Source]:
     Raises:
         CorpusError: there is nothing there, or nothing that can be read.
     """
-    if not place.exists():
+    if not _is_there(place):
         name = place.as_posix()
         hint = f"; to fetch it: fastrecall fetch {name}" if is_repository_name(name) else ""
         raise CorpusError(
@@ -85,6 +86,10 @@ def find_sources(place: Path) -> list[Source]:
     )
 
 
+def _is_there(path: Path) -> bool:
+    return os.path.exists(path)  # noqa: PTH110 - Path.exists raises when a name is too long
+
+
 def _kind(path: Path) -> Kind | None:
     """What a file holds, as its name says: prs.json, ydb-issues.json.gz …"""
     stem = Path(_plain_name(path)).stem.lower()
@@ -108,4 +113,4 @@ def _format(path: Path) -> str | None:
 
 def _doubled(path: Path) -> bool:
     """Whether this is the packed twin of a file that also lies there unpacked."""
-    return path.suffix == ".gz" and path.with_suffix("").exists()
+    return path.suffix == ".gz" and _is_there(path.with_suffix(""))

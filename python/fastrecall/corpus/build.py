@@ -96,7 +96,7 @@ def _canonical(head: str, texts: tuple[str, ...]) -> str:
 
 def _sha256(parts: Iterable[str]) -> str:
     digest = hashlib.sha256()
-    for block in _blocks(parts, 1000):
+    for block in _blocks(parts, 100):
         digest.update("".join(block).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 

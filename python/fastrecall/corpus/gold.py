@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fastrecall._files import atomic_write
-from fastrecall.corpus._records import shown
+from fastrecall.corpus._records import LARGEST_NUMBER, shown
 from fastrecall.corpus.build import gold_fingerprint, make_corpus
 from fastrecall.corpus.links import make_links
 from fastrecall.corpus.text import query_text
@@ -28,7 +28,6 @@ TITLES_ONLY = (
 _OPTIONAL = ("repo", "pr_repo", "grade")
 _SEPARATORS = ",;\t"
 _LARGEST_FIELD = 1 << 20
-_LARGEST_NUMBER = 2**31 - 1
 
 
 class GoldRow(NamedTuple):
@@ -204,7 +203,7 @@ def _number(path: Path, line: int, column: str, cell: str) -> int:
     digits = cell.strip()
     plain = digits.isascii() and digits.isdigit() and len(digits) <= 10
     number = int(digits) if plain else 0
-    if not 0 < number <= _LARGEST_NUMBER:
+    if not 0 < number <= LARGEST_NUMBER:
         raise CorpusError(
             f"{path}, line {line}: {column} is {shown(cell)}; expected a whole number above 0"
         )

@@ -13,7 +13,7 @@ from fastrecall.types import Ticket
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_ROWS = 2048
+_ROWS = 1024
 
 
 def ticket_schema() -> pa.Schema:

@@ -16,9 +16,10 @@ AUTHOR_FILTER = r"^(ydbot|app/github-actions|app/dependabot|app/renovate)$"
 WINDOW_PRS = 11_000
 WINDOW_ISSUES = 8_000
 
-_SLACK = 1_000
-"""How far a kind may outgrow its window before it is sorted and cut; sorting now and then is
-cheaper than keeping order, and memory stays bounded."""
+_SPARE = 1_000
+"""Tickets held beyond the window, in case some that are in it turn out to be PRs listed as issues.
+Twice as many may come before the rest is cut: sorting now and then is cheaper than keeping order,
+and memory stays bounded."""
 
 
 def author_matcher(pattern: str | None) -> Callable[[str], bool]:
@@ -111,8 +112,8 @@ class Window:
         kept = self._kept[kind]
         kept[key] = ticket
         limit = self._limits[kind]
-        if limit is not None and len(kept) > 2 * limit + _SLACK:
-            self._kept[kind] = _newest(kept, limit)
+        if limit is not None and len(kept) > limit + 2 * _SPARE:
+            self._kept[kind] = _newest(kept, limit + _SPARE)
 
     def _add_again(self, ticket: Ticket, updated_at: int, before: tuple[int, int]) -> None:
         key = (ticket.repo, ticket.number)
