@@ -68,6 +68,17 @@ template Array<std::int32_t> integers(const py::handle&, const std::string&);
 template Array<std::int64_t> integers(const py::handle&, const std::string&);
 template Array<std::uint8_t> integers(const py::handle&, const std::string&);
 
+Array<std::int32_t> id_rows(const py::handle& given, const std::string& name) {
+    const py::array array = py::array::ensure(given);
+    if (!array || array.ndim() != 2) {
+        PyErr_Clear();
+        throw InputError(name + " is " + (array ? describe(array) : std::string("not an array")) +
+                         "; expected node ids [queries, places], padded with -1");
+    }
+    const auto flat = integers<std::int32_t>(array.attr("reshape")(-1), name);
+    return flat.attr("reshape")(array.shape(0), array.shape(1));
+}
+
 Array<bool> flag_rows(const py::object& given, const std::string& name) {
     if (given.is_none()) return {};
     py::array array = as_array(given, name);

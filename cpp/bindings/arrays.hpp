@@ -33,6 +33,9 @@ Array<float> float_rows(const py::handle& given, const std::string& name, bool a
 template <class T>
 Array<T> integers(const py::handle& given, const std::string& name);
 
+// Whole numbers [rows, columns] as int32; places without an id hold a negative number.
+Array<std::int32_t> id_rows(const py::handle& given, const std::string& name);
+
 // Flags as rows, [1, n] or [queries, n]; empty for None.
 Array<bool> flag_rows(const py::object& given, const std::string& name);
 

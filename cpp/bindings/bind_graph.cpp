@@ -20,18 +20,6 @@ constexpr std::size_t kQueriesPerChunk = 16;
 
 using Ids = Array<std::int32_t>;
 
-// Whole numbers [rows, columns], as int32.
-Ids id_rows(const py::handle& given, const std::string& name) {
-    const py::array array = py::array::ensure(given);
-    if (!array || array.ndim() != 2) {
-        PyErr_Clear();
-        throw InputError(name + " is " + (array ? describe(array) : std::string("not an array")) +
-                         "; expected node ids [queries, places], padded with -1");
-    }
-    const Ids flat = integers<std::int32_t>(array.attr("reshape")(-1), name);
-    return flat.attr("reshape")(array.shape(0), array.shape(1));
-}
-
 WalkOrder walk_order(const std::string& name) {
     if (name == "seed") return WalkOrder::seed;
     if (name == "depth") return WalkOrder::depth;

@@ -10,6 +10,7 @@
 namespace fastrecall::bindings {
 
 void register_errors(pybind11::module_& module);
+void register_fusion(pybind11::module_& module);
 void register_graph(pybind11::module_& module);
 void register_hnsw(pybind11::module_& module);
 void register_info(pybind11::module_& module);

@@ -152,7 +152,7 @@ def _bm25(finder: Finder) -> Rankings:
 
 def _hybrid(finder: Finder) -> Rankings:
     lists = [finder.ranked(name).ids[:, :FUSION_DEPTH] for name in _PARTS["hybrid"]]
-    return Rankings(*rrf(lists))
+    return Rankings(*rrf(lists, threads=finder.memory.threads))
 
 
 _LISTS: dict[str, Callable[[Finder], Rankings]] = {

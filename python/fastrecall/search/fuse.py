@@ -9,13 +9,15 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from fastrecall import _core
+from fastrecall._threads import resolve_threads
 from fastrecall.errors import InputError
 from fastrecall.types import Ids, Scores
 
 Ranking: TypeAlias = npt.NDArray[np.integer] | Sequence[int]
 """Ids best first: ``[q, width]`` with -1 past the end, or one query as a plain sequence."""
 
-_Array: TypeAlias = npt.NDArray[np.int64]
+_Table: TypeAlias = npt.NDArray[np.integer]
 
 
 def rrf(
@@ -23,6 +25,7 @@ def rrf(
     *,
     k: float = 60,
     weights: Sequence[float] | None = None,
+    threads: int | None = None,
 ) -> tuple[Ids, Scores]:
     """Fuse rankings by weighted reciprocal rank: the score of an id is Σ weight / (k + rank).
 
@@ -37,6 +40,7 @@ def rrf(
         k: How little the first places stand out, ≥ 0.
         weights: One finite weight ≥ 0 per list, 1 each by default. At 0 the ids of a list still
             appear, behind those of the others.
+        threads: Threads to use; all usable cores when ``None``.
 
     Returns:
         ids int32 and scores float32 of every id that some list holds: ``[q, width]``, as wide as
@@ -65,26 +69,14 @@ def rrf(
     if not all(math.isfinite(weight) and weight >= 0 for weight in weights):
         raise InputError(f"rrf: weights are {list(weights)}; expected finite numbers, 0 or more")
 
-    parts = [_first_places(table) for table in lists]
-    query = np.concatenate([part[0] for part in parts])
-    node = np.concatenate([part[1] for part in parts])
-    share = np.concatenate(
-        [weight / (k + part[2]) for weight, part in zip(weights, parts, strict=True)]
+    ids, scores, longest = _core.fuse(
+        lists, [float(weight) for weight in weights], k=k, threads=resolve_threads(threads)
     )
-    # Sorting the shares of one id before adding them makes the sum independent of list order.
-    order = np.lexsort((share, node, query))
-    query, node, share = query[order], node[order], share[order]
-    starts = _starts_group(query, node)
-    # bincount adds one by one, in this order.
-    total = np.asarray(np.bincount(np.cumsum(starts) - 1, share), dtype=np.float64)
-    query, node = query[starts], node[starts]
-
-    order = np.lexsort((node, -total, query))
-    ids, scores = _as_matrix(query[order], node[order], total[order], rows=len(lists[0]))
+    ids, scores = ids[:, :longest], scores[:, :longest]
     return (ids[0], scores[0]) if flat else (ids, scores)
 
 
-def _as_tables(rankings: Sequence[Ranking]) -> tuple[list[_Array], bool]:
+def _as_tables(rankings: Sequence[Ranking]) -> tuple[list[_Table], bool]:
     """The lists as ``[q, width]`` arrays, and whether they came flat."""
     tables = [np.asarray(ranking) for ranking in rankings]
     if not tables:
@@ -102,35 +94,5 @@ def _as_tables(rankings: Sequence[Ranking]) -> tuple[list[_Array], bool]:
                 f"rrf: ranking {place} has {len(table)} queries, the first has {len(tables[0])}"
             )
     flat = tables[0].ndim == 1
-    return [np.atleast_2d(table).astype(np.int64) for table in tables], flat
-
-
-def _first_places(table: _Array) -> tuple[_Array, _Array, _Array]:
-    """(query, id, rank from 1) of each id where it first stands in its row."""
-    query, place = np.nonzero(table >= 0)
-    node = table[query, place]
-    order = np.lexsort((place, node, query))
-    query, node, place = query[order], node[order], place[order]
-    first = _starts_group(query, node)
-    return query[first], node[first], place[first] + 1
-
-
-def _starts_group(query: _Array, node: _Array) -> npt.NDArray[np.bool_]:
-    """Where a new (query, id) begins in arrays sorted by both."""
-    starts = np.ones(len(query), dtype=np.bool_)
-    starts[1:] = (query[1:] != query[:-1]) | (node[1:] != node[:-1])
-    return starts
-
-
-def _as_matrix(
-    query: _Array, node: _Array, score: npt.NDArray[np.float64], *, rows: int
-) -> tuple[Ids, Scores]:
-    """Rows of one padded matrix from entries that are sorted by query."""
-    lengths = np.bincount(query, minlength=rows)
-    column = np.arange(len(query)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    width = int(lengths.max(initial=0))
-    ids = np.full((rows, width), -1, dtype=np.int32)
-    scores = np.full((rows, width), np.nan, dtype=np.float32)
-    ids[query, column] = node
-    scores[query, column] = score
-    return ids, scores
+    whole = [table if table.size else table.astype(np.int32) for table in tables]
+    return [np.atleast_2d(table) for table in whole], flat
