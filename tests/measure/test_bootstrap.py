@@ -9,7 +9,7 @@ from scipy import stats
 
 from fastrecall.errors import InputError
 from fastrecall.measure import bootstrap as module
-from fastrecall.measure import bootstrap_difference, bootstrap_mean
+from fastrecall.measure import bootstrap_difference, bootstrap_mean, bootstrap_means
 
 
 def scipy_bca(
@@ -128,3 +128,17 @@ def test_what_cannot_be_resampled_is_refused(
 def test_arms_of_different_length_are_refused() -> None:
     with pytest.raises(InputError, match="2 values and the second 1"):
         bootstrap_difference([1.0, 2.0], [1.0])
+
+
+def test_several_arms_get_the_intervals_that_each_gets_alone() -> None:
+    rng = np.random.default_rng(11)
+    clusters = rng.integers(0, 70, 200)
+    arms = [rng.random(200), np.ones(200), rng.integers(0, 2, 200), np.zeros(200)]
+    for labels in (clusters, None):
+        together = bootstrap_means(arms, labels, samples=500, seed=3)
+        assert together == [bootstrap_mean(arm, labels, samples=500, seed=3) for arm in arms]
+
+
+def test_several_arms_must_have_answered_the_same_questions() -> None:
+    with pytest.raises(InputError, match="the arms have 2 and 3 values"):
+        bootstrap_means([[1, 2], [1, 2, 3]])

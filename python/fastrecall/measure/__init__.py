@@ -3,7 +3,7 @@
 Nothing here knows where a ranking came from, and nothing heavier than numpy is imported.
 """
 
-from fastrecall.measure.bootstrap import bootstrap_difference, bootstrap_mean
+from fastrecall.measure.bootstrap import bootstrap_difference, bootstrap_mean, bootstrap_means
 from fastrecall.measure.estimate import Estimate, estimate
 from fastrecall.measure.intervals import minimum_detectable_effect, newcombe_paired, wilson
 from fastrecall.measure.judgments import Found, Judgments, locate
@@ -23,6 +23,7 @@ __all__ = [
     "RunScores",
     "bootstrap_difference",
     "bootstrap_mean",
+    "bootstrap_means",
     "estimate",
     "holm",
     "locate",

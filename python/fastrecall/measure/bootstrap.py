@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -50,19 +51,47 @@ def bootstrap_mean(
     >>> f"{low:.2f} {high:.2f}"
     '0.54 0.70'
     """
+    return bootstrap_means([values], clusters, samples=samples, seed=seed, level=level)[0]
+
+
+def bootstrap_means(
+    columns: Sequence[npt.ArrayLike],
+    clusters: npt.ArrayLike | None = None,
+    *,
+    samples: int = 10_000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> list[tuple[float, float]]:
+    """`bootstrap_mean` of several arms on the same queries; clusters are drawn once for all.
+
+    Each interval is the one that `bootstrap_mean` gives.
+
+    Raises:
+        InputError: as `bootstrap_mean`, or arms of different length.
+
+    >>> first, second = [1.0, 0.5, 0.0] * 9, [0.5, 0.25, 0.0] * 9
+    >>> both = bootstrap_means([first, second])
+    >>> both == [bootstrap_mean(first), bootstrap_mean(second)]
+    True
+    """
     if samples < 1:
         raise InputError(f"samples is {samples}; expected 1 or more")
     if not 0 < level < 1:
         raise InputError(f"level is {level}; expected a share between 0 and 1, such as 0.95")
-    sums, sizes = cluster_sums(finite_values(values, "values"), clusters)
-    if len(sums) < 2:
-        return math.nan, math.nan
-    means = sums / sizes
-    if means.min() == means.max():
-        return float(means[0]), float(means[0])
-    replicates = _resample(sums, sizes, samples, seed)
-    low, high = np.quantile(replicates, _bca_tails(replicates, sums, sizes, level))
-    return float(low), float(high)
+    by_column = [cluster_sums(finite_values(values, "values"), clusters) for values in columns]
+    if len({len(sums) for sums, _ in by_column}) > 1:
+        raise InputError(
+            f"the arms have {' and '.join(str(len(sums)) for sums, _ in by_column)} values; "
+            "expected one value a query from each"
+        )
+    intervals = [_without_drawing(sums, sizes) for sums, sizes in by_column]
+    open_ones = [at for at, interval in enumerate(intervals) if interval is None]
+    drawn = _resample([by_column[at] for at in open_ones], samples, seed)
+    for at, replicates in zip(open_ones, drawn, strict=True):
+        tails = _bca_tails(replicates, *by_column[at], level)
+        low, high = np.quantile(replicates, tails)
+        intervals[at] = float(low), float(high)
+    return [interval for interval in intervals if interval is not None]
 
 
 def bootstrap_difference(
@@ -89,18 +118,33 @@ def bootstrap_difference(
     return bootstrap_mean(differences, clusters, samples=samples, seed=seed, level=level)
 
 
-def _resample(sums: Floats, sizes: Floats, samples: int, seed: int) -> Floats:
-    """Means of *samples* draws, with replacement, of as many clusters as there are."""
-    count = len(sums)
+def _without_drawing(sums: Floats, sizes: Floats) -> tuple[float, float] | None:
+    """The interval where drawing could tell nothing."""
+    if len(sums) < 2:
+        return math.nan, math.nan
+    means = sums / sizes
+    return (float(means[0]), float(means[0])) if means.min() == means.max() else None
+
+
+def _resample(
+    columns: Sequence[tuple[Floats, Floats]], samples: int, seed: int
+) -> npt.NDArray[np.float64]:
+    """Means of *samples* draws, with replacement, of as many clusters as there are: one row a
+    column, all of which have the same clusters."""
+    replicates = np.empty((len(columns), samples))
+    if not columns:
+        return replicates
+    sizes = columns[0][1]
+    count = len(sizes)
     generator = np.random.default_rng(seed)
     same_size = sizes.min() == sizes.max()
-    replicates = np.empty(samples)
     step = max(1, _DRAWS_AT_ONCE // count)
     for start in range(0, samples, step):
         stop = min(start + step, samples)
         drawn = generator.integers(0, count, (stop - start, count))
         weight = count * sizes[0] if same_size else sizes[drawn].sum(axis=1)
-        replicates[start:stop] = sums[drawn].sum(axis=1) / weight
+        for row, (sums, _) in zip(replicates, columns, strict=True):
+            row[start:stop] = sums[drawn].sum(axis=1) / weight
     return replicates
 
 
