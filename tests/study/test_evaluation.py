@@ -13,6 +13,7 @@ from tests.oracles import arms as oracle
 from fastrecall.corpus import find_links, gold_from_links, node_texts
 from fastrecall.embedding import embed
 from fastrecall.errors import CorpusError, InputError
+from fastrecall.search import arms as arms_module
 from fastrecall.search.arms import ARMS
 from fastrecall.study import Record, evaluate
 from fastrecall.study.evaluation import evaluate_in_full
@@ -84,11 +85,41 @@ def test_threads_change_nothing_but_timings(random_corpus: Maker) -> None:
     assert one == two == seven
 
 
+def test_how_many_queries_are_asked_at_once_changes_nothing(
+    random_corpus: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = random_corpus(200, 11)
+    whole = evaluate(corpus, **FAKE).to_json(timings=False)
+    for size in (1, 7):
+        monkeypatch.setattr(arms_module, "_QUERIES_AT_ONCE", size)
+        assert evaluate(corpus, **FAKE).to_json(timings=False) == whole
+
+
+def test_protocols_do_not_depend_on_what_else_is_asked(random_corpus: Maker) -> None:
+    corpus = random_corpus(200, 12)
+    both = evaluate(corpus, protocols=PROTOCOLS, **FAKE)
+    for protocol in PROTOCOLS:
+        alone = evaluate(corpus, protocols=[protocol], **FAKE)
+        assert alone["protocols"][protocol] == both["protocols"][protocol]
+
+
+def test_answers_keep_what_an_uncut_walk_returned_in_ranks_and_sizes(random_corpus: Maker) -> None:
+    evaluation = evaluate_in_full(random_corpus(400, 13), protocols=["published"], **FAKE)
+    asked = evaluation.asked["published"]
+    answers = evaluation.found["published"]["semantic_similar_uncut"]
+    width = answers.ids.shape[1]
+    assert answers.sizes.max() > width >= answers.ranks[answers.ranks > 0].min()
+    for pair, rank in enumerate(answers.ranks.tolist()):
+        head = answers.ids[asked.rows[pair]].tolist()
+        target = int(asked.targets[pair])
+        assert (head[rank - 1] == target) if 0 < rank <= width else (target not in head)
+
+
 def test_excluded_issue_leaves_no_trace(random_corpus: Maker) -> None:
     evaluation = evaluate_in_full(random_corpus(120, 7), protocols=["leave-one-out"], **FAKE)
     asked = evaluation.asked["leave-one-out"]
-    for arm, rankings in evaluation.found["leave-one-out"].items():
-        assert not (rankings.ids == asked.nodes[:, None]).any(), arm
+    for arm, answers in evaluation.found["leave-one-out"].items():
+        assert not (answers.ids == asked.nodes[:, None]).any(), arm
 
 
 def test_pairs_whose_pr_is_not_there_are_counted_apart(random_corpus: Maker) -> None:

@@ -61,7 +61,11 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print the record as JSON.")
 @click.option("--out", type=click.Path(), help="Write the record to this file.")
 @click.option("--markdown", type=click.Path(), help="Write the tables as Markdown to this file.")
-@click.option("--trec", type=click.Path(), help="Write TREC run and qrels files to this folder.")
+@click.option(
+    "--trec",
+    type=click.Path(),
+    help="Write TREC qrels, and runs of the arms that keep to the budget, to this folder.",
+)
 @gate_options
 def command(
     corpus: str | None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +12,8 @@ import numpy.typing as npt
 from fastrecall.graph import Graph
 from fastrecall.search.fuse import rrf
 from fastrecall.search.memory import Memory
-from fastrecall.types import Ids, Rankings, Vectors
+from fastrecall.search.nearest import Nearest
+from fastrecall.types import Ids, Rankings
 
 FUSION_DEPTH = 100
 """How deep the lists go that are fused."""
@@ -23,17 +24,20 @@ CURVE_DEPTH = 64
 EXPANSION_DEPTH = 2
 """How many ``similar`` edges the semantic expansion follows."""
 
+_QUERIES_AT_ONCE = 512
+"""How many rankings of an arm are held at a time: an uncut walk may return the whole corpus."""
+
 
 @dataclass(frozen=True)
 class Queries:
-    """A batch of questions to one memory.
+    """A batch of questions to one memory: their texts, and what is nearest to their vectors.
 
     ``exclude`` names, per query, the one node that does not exist for it (-1 for none);
     ``allowed`` ``[queries, nodes]`` marks the nodes that do exist for it.
     """
 
     texts: tuple[str, ...]
-    vectors: Vectors
+    nearest: Nearest
     exclude: Ids | None = None
     allowed: npt.NDArray[np.bool_] | None = None
 
@@ -64,7 +68,8 @@ class Reach:
 class Finder:
     """Answers one batch of queries with any arm; lists that arms share are made once.
 
-    ``closes`` is the graph of closing links, issue → PR, that walks follow.
+    ``closes`` is the graph of closing links, issue → PR, that walks follow. ``seconds`` says what
+    each list took, and ``arm_seconds`` each arm together with the lists that it stands on.
     """
 
     memory: Memory
@@ -72,6 +77,7 @@ class Finder:
     queries: Queries
     reach: Reach
     seconds: dict[str, float] = field(default_factory=dict)
+    arm_seconds: dict[str, float] = field(default_factory=dict)
     _lists: dict[str, Rankings] = field(default_factory=dict)
 
     def ranked(self, name: str) -> Rankings:
@@ -80,28 +86,34 @@ class Finder:
             # A list may use others: make those first, so that each is charged for itself alone.
             for part in _PARTS.get(name, ()):
                 self.ranked(part)
-            start = time.perf_counter()
+            spared, start = self.queries.nearest.spared, time.perf_counter()
             self._lists[name] = _LISTS[name](self)
-            self.seconds[name] = time.perf_counter() - start
+            spared = self.queries.nearest.spared - spared
+            self.seconds[name] = time.perf_counter() - start + spared
         return self._lists[name]
 
-    def run(self, arm: Arm) -> tuple[Rankings, float]:
-        """The arm's rankings, and the seconds they took with the lists that they stand on."""
+    def run(self, arm: Arm) -> Iterator[tuple[slice, Rankings]]:
+        """The arm's rankings, for some queries after the others."""
         for name in arm.uses:
             self.ranked(name)
-        start = time.perf_counter()
-        rankings = arm.find(self)
-        own = time.perf_counter() - start
-        return rankings, own + sum(self.seconds[name] for name in arm.uses)
+        own = 0.0
+        for first in range(0, len(self.queries), _QUERIES_AT_ONCE):
+            some = slice(first, min(first + _QUERIES_AT_ONCE, len(self.queries)))
+            start = time.perf_counter()
+            rankings = arm.find(self, some)
+            own += time.perf_counter() - start
+            yield some, rankings
+        self.arm_seconds[arm.key] = own + sum(self.seconds[name] for name in arm.uses)
 
-    def unseen(self) -> Ids | list[npt.NDArray[np.int32]] | None:
-        """Per query, every node that a walk must not enter."""
-        if self.queries.allowed is None:
-            return self.queries.exclude
-        hidden = ~self.queries.allowed
-        if self.queries.exclude is not None:
-            rows = np.flatnonzero(self.queries.exclude >= 0)
-            hidden[rows, self.queries.exclude[rows]] = True
+    def unseen(self, some: slice) -> Ids | list[npt.NDArray[np.int32]] | None:
+        """For each of some queries, every node that a walk must not enter."""
+        exclude, allowed = self.queries.exclude, self.queries.allowed
+        if allowed is None:
+            return None if exclude is None else exclude[some]
+        hidden = ~allowed[some]
+        if exclude is not None:
+            rows = np.flatnonzero(exclude[some] >= 0)
+            hidden[rows, exclude[some][rows]] = True
         return [np.flatnonzero(row).astype(np.int32) for row in hidden]
 
 
@@ -109,16 +121,17 @@ class Finder:
 class Arm:
     """One way of finding: its key in records, its title in tables and what it does.
 
-    ``uses`` names the flat lists it stands on; ``links_from`` is the one whose head its walk along
-    closing links starts from. ``cut`` is false for the walks that the article describes without a
-    budget: they are shown with their mean output size and never as the headline.
+    ``find`` answers some queries of a finder. ``uses`` names the flat lists it stands on;
+    ``links_from`` is the one whose head its walk along closing links starts from. ``cut`` is false
+    for the walks that the article describes without a budget: they are shown with their mean output
+    size and never as the headline.
     """
 
     key: str
     title: str
     sentence: str
     uses: tuple[str, ...]
-    find: Callable[[Finder], Rankings]
+    find: Callable[[Finder, slice], Rankings]
     links_from: str | None = None
     cut: bool = True
 
@@ -126,19 +139,14 @@ class Arm:
 def _semantic(finder: Finder) -> Rankings:
     queries = finder.queries
     depth = max(finder.reach.width, FUSION_DEPTH)
-    ids, scores = finder.memory.exact.search(
-        queries.vectors, depth, exclude=queries.exclude, mask=queries.allowed
-    )
-    return Rankings(ids, scores)
+    return queries.nearest.ranked(depth, exclude=queries.exclude, allowed=queries.allowed)
 
 
 def _semantic_prs(finder: Finder) -> Rankings:
-    memory, queries = finder.memory, finder.queries
-    mask = memory.is_pr if queries.allowed is None else memory.is_pr & queries.allowed
-    ids, scores = memory.exact.search(
-        queries.vectors, finder.reach.width, exclude=queries.exclude, mask=mask
+    queries = finder.queries
+    return queries.nearest.ranked(
+        finder.reach.width, only_prs=True, exclude=queries.exclude, allowed=queries.allowed
     )
-    return Rankings(ids, scores)
 
 
 def _bm25(finder: Finder) -> Rankings:
@@ -164,29 +172,29 @@ _LISTS: dict[str, Callable[[Finder], Rankings]] = {
 _PARTS = {"hybrid": ("semantic", "bm25")}
 
 
-def _first(name: str) -> Callable[[Finder], Rankings]:
+def _first(name: str) -> Callable[[Finder, slice], Rankings]:
     """An arm that returns the head of a flat list."""
 
-    def find(finder: Finder) -> Rankings:
+    def find(finder: Finder, some: slice) -> Rankings:
         whole, width = finder.ranked(name), finder.reach.width
-        scores = None if whole.scores is None else whole.scores[:, :width]
-        return Rankings(whole.ids[:, :width], scores)
+        scores = None if whole.scores is None else whole.scores[some, :width]
+        return Rankings(whole.ids[some, :width], scores)
 
     return find
 
 
-def _causal(name: str, *, cut: bool = True) -> Callable[[Finder], Rankings]:
+def _causal(name: str, *, cut: bool = True) -> Callable[[Finder, slice], Rankings]:
     """An arm that walks ``closes`` edges from the head of a flat list."""
 
-    def find(finder: Finder) -> Rankings:
+    def find(finder: Finder, some: slice) -> Rankings:
         reach = finder.reach
         most = reach.width if cut else reach.budget
         ids, origins = finder.closes.walk(
-            finder.ranked(name).ids[:, : reach.seeds or most],
+            finder.ranked(name).ids[some, : reach.seeds or most],
             depth=reach.depth,
             budget=reach.width if cut else None,
             undirected=reach.undirected,
-            exclude=finder.unseen(),
+            exclude=finder.unseen(some),
             order="seed",
         )
         return Rankings(ids, origins=origins)
@@ -194,17 +202,17 @@ def _causal(name: str, *, cut: bool = True) -> Callable[[Finder], Rankings]:
     return find
 
 
-def _similar(*, cut: bool = True) -> Callable[[Finder], Rankings]:
+def _similar(*, cut: bool = True) -> Callable[[Finder, slice], Rankings]:
     """The arm that walks ``similar`` edges: half the budget are seeds, or all of it uncut."""
 
-    def find(finder: Finder) -> Rankings:
+    def find(finder: Finder, some: slice) -> Rankings:
         reach = finder.reach
         seeds = max(1, reach.budget // 2) if cut else reach.budget
         ids, origins = finder.memory.similar.walk(
-            finder.ranked("semantic").ids[:, :seeds],
+            finder.ranked("semantic").ids[some, :seeds],
             depth=EXPANSION_DEPTH,
             budget=reach.width if cut else None,
-            exclude=finder.unseen(),
+            exclude=finder.unseen(some),
             order="depth",
         )
         return Rankings(ids, origins=origins)

@@ -15,23 +15,25 @@ from fastrecall.errors import CorpusError
 from fastrecall.graph import Graph, closing_edges
 from fastrecall.search.arms import ARMS, Finder, Queries
 from fastrecall.search.memory import Memory
+from fastrecall.search.nearest import Nearest
+from fastrecall.study.answers import Answers, collect
 from fastrecall.study.clock import Clock
 from fastrecall.study.protocols import PROTOCOLS, Asked, Case
 from fastrecall.study.record import SCHEMA, Record, versions
 from fastrecall.study.rows import Rows
 from fastrecall.study.settings import QueryMode, Settings, one_of
-from fastrecall.study.summary import arm_block, gain_block, hits_within, ranks_of
-from fastrecall.types import Corpus, Gold, LinkSource, Rankings, Vectors
+from fastrecall.study.summary import arm_blocks, gain_block
+from fastrecall.types import Corpus, Gold, LinkSource, Vectors
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A record with what it was made from: questions and rankings by protocol (and arm)."""
+    """A record with what it was made from: questions and answers by protocol (and arm)."""
 
     record: Record
     corpus: Corpus
     asked: dict[str, Asked]
-    found: dict[str, dict[str, Rankings]]
+    found: dict[str, dict[str, Answers]]
 
 
 def evaluate(corpus: Corpus, **options: Any) -> Record:
@@ -94,58 +96,24 @@ def evaluate_in_full(
     texts = corpus_room.node_texts(corpus)
     info = resolve_model(model)
     vectors = embed(texts, model=model, threads=threads, cache=cache)
-    questions = sorted({text for question in asked.values() for text in question.texts})
-    question_vectors = dict(
-        zip(
-            questions,
-            embed(questions, model=model, threads=threads, cache=cache, kind="query"),
-            strict=True,
-        )
-    )
+    wordings = sorted({text for question in asked.values() for text in question.texts})
+    of_wordings = embed(wordings, model=model, threads=threads, cache=cache, kind="query")
     clock.lap("embedding")
 
     memory = Memory(tuple(texts), vectors, corpus.is_pr, settings.neighbours, threads)
+    nearest = _nearest(memory, asked, wordings, of_wordings)
     rows = Rows(case)
     blocks: dict[str, Any] = {}
     gains: dict[str, Any] = {}
-    all_found: dict[str, dict[str, Rankings]] = {}
+    found: dict[str, dict[str, Answers]] = {}
     for key, question in asked.items():
-        finder = _finder(memory, question, question_vectors, settings)
-        found = all_found[key] = {}
-        seconds: dict[str, float] = {}
-        for arm in settings.arms:
-            found[arm], seconds[arm] = finder.run(ARMS[arm])
-        clock.count_queries(key, seconds, len(question.texts))
-        ranks = {
-            arm: ranks_of(found[arm], question.rows, question.targets) for arm in settings.arms
-        }
-        blocks[key] = {
-            "title": PROTOCOLS[key].title,
-            "sentence": PROTOCOLS[key].sentence,
-            "pairs": len(question.pairs),
-            "queries": len(question.texts),
-            "unreachable": len(question.unreachable),
-            "own_issue_first": _own_issue_first(question, finder.ranked("semantic")),
-            "arms": {
-                arm: arm_block(
-                    ARMS[arm],
-                    ranks[arm],
-                    found[arm],
-                    budget=settings.budget,
-                    clusters=question.rows,
-                    seed=settings.seed,
-                )
-                for arm in settings.arms
-            },
-        }
+        finder = _finder(memory, question, nearest[question.texts], settings)
+        found[key] = {arm: collect(finder, ARMS[arm], question) for arm in settings.arms}
+        clock.count_queries(key, finder.arm_seconds, len(question.texts))
+        blocks[key] = _protocol_block(key, question, finder, found[key], settings)
         if {"causal", "semantic"} <= set(settings.arms):
-            gains[key] = gain_block(
-                ARMS["causal"],
-                ARMS["semantic"],
-                hits_within(ARMS["causal"], ranks["causal"], settings.budget),
-                hits_within(ARMS["semantic"], ranks["semantic"], settings.budget),
-            )
-        rows.add(key, question, finder, found, ranks)
+            gains[key] = gain_block("causal", "semantic", found[key], settings.budget)
+        rows.add(key, question, finder, found[key])
     clock.lap("search")
     record = Record(
         {
@@ -160,7 +128,7 @@ def evaluate_in_full(
             "timings": clock.as_dict(),
         }
     )
-    return Evaluation(record, corpus, asked, all_found)
+    return Evaluation(record, corpus, asked, found)
 
 
 def _chosen(what: str, names: Iterable[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:
@@ -200,12 +168,21 @@ def _ask(case: Case, *, required: bool) -> dict[str, Asked]:
     return {key: question for key, question in asked.items() if key not in empty}
 
 
-def _finder(
-    memory: Memory, question: Asked, vectors: dict[str, Vectors], settings: Settings
-) -> Finder:
+def _nearest(
+    memory: Memory, asked: dict[str, Asked], wordings: list[str], vectors: Vectors
+) -> dict[tuple[str, ...], Nearest]:
+    """What is nearest to each list of questions; protocols that ask the same share it."""
+    row = {text: i for i, text in enumerate(wordings)}
+    return {
+        texts: Nearest(memory, vectors[[row[text] for text in texts]])
+        for texts in {question.texts for question in asked.values()}
+    }
+
+
+def _finder(memory: Memory, question: Asked, nearest: Nearest, settings: Settings) -> Finder:
     queries = Queries(
         texts=question.texts,
-        vectors=np.stack([vectors[text] for text in question.texts]),
+        nearest=nearest,
         exclude=question.exclude,
         allowed=question.allowed,
     )
@@ -215,11 +192,27 @@ def _finder(
     return Finder(memory, closes, queries, settings.reach)
 
 
-def _own_issue_first(question: Asked, semantic: Rankings) -> int | None:
+def _protocol_block(
+    key: str, question: Asked, finder: Finder, found: dict[str, Answers], settings: Settings
+) -> dict[str, Any]:
+    return {
+        "title": PROTOCOLS[key].title,
+        "sentence": PROTOCOLS[key].sentence,
+        "pairs": len(question.pairs),
+        "queries": len(question.texts),
+        "unreachable": len(question.unreachable),
+        "own_issue_first": _own_issue_first(question, finder),
+        "arms": arm_blocks(
+            found, budget=settings.budget, clusters=question.rows, seed=settings.seed
+        ),
+    }
+
+
+def _own_issue_first(question: Asked, finder: Finder) -> int | None:
     """How many questions find their own issue first; None where it does not exist."""
     if question.exclude is not None:
         return None
-    first = semantic.ids[:, 0]
+    first = finder.ranked("semantic").ids[:, 0]
     return int(np.count_nonzero((first == question.nodes) & (question.nodes >= 0)))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from fastrecall.search.arms import Arm
-from fastrecall.types import Ids
 
 REASONS = {
     "past_budget": "it came, but behind the budget",
@@ -18,16 +17,15 @@ REASONS = {
 
 
 def miss_reason(
-    arm: Arm, rank: int | None, *, own: int, seeds: Ids, linked: bool, own_exists: bool
+    arm: Arm, rank: int | None, *, linked: bool, own_exists: bool, own_is_seed: bool
 ) -> dict[str, Any]:
     """The reason that *arm* missed a pair whose target came at *rank* (or nowhere).
 
-    ``own`` is the asked issue's node (-1 when unknown), ``linked`` whether it has a closing link to
-    the target, ``seeds`` what the walk started from.
+    ``linked`` says whether the asked issue has a closing link to the target, ``own_exists`` whether
+    that issue exists for the question, ``own_is_seed`` whether the walk started from it, too.
 
     >>> from fastrecall.search.arms import ARMS
-    >>> import numpy as np
-    >>> miss_reason(ARMS["semantic"], 40, own=3, seeds=np.array([1]), linked=True, own_exists=True)
+    >>> miss_reason(ARMS["semantic"], 40, linked=True, own_exists=True, own_is_seed=True)
     {'reason': 'past_budget', 'rank': 40}
     """
     if rank is not None:
@@ -38,4 +36,4 @@ def miss_reason(
         return {"reason": "no_link"}
     if not own_exists:
         return {"reason": "own_issue_removed"}
-    return {"reason": "past_budget" if own in seeds else "own_issue_not_a_seed"}
+    return {"reason": "past_budget" if own_is_seed else "own_issue_not_a_seed"}

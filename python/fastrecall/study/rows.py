@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastrecall.search.arms import ARMS, Finder
+import numpy as np
+import numpy.typing as npt
+
+from fastrecall.search.arms import ARMS, Arm, Finder
+from fastrecall.study.answers import Answers
 from fastrecall.study.misses import miss_reason
 from fastrecall.study.protocols import Asked, Case
-from fastrecall.study.summary import Ranks, hits_within
-from fastrecall.types import GoldPair, Rankings
+from fastrecall.study.summary import hits_within
+from fastrecall.types import GoldPair
 
 INSTEAD = 3
 """How many of the nodes that came instead are told for a miss."""
@@ -20,47 +24,54 @@ class Rows:
     def __init__(self, case: Case) -> None:
         self._case = case
         self._rows: dict[tuple[str, int, int], dict[str, Any]] = {}
+        self._refs = [ticket.ref for ticket in case.corpus.tickets]
         for pair in case.gold.pairs:
             if pair.pr_node < 0:
                 self._row(pair)["unreachable"] = True
 
-    def add(
-        self,
-        protocol: str,
-        asked: Asked,
-        finder: Finder,
-        found: dict[str, Rankings],
-        ranks: dict[str, Ranks],
-    ) -> None:
+    def add(self, protocol: str, asked: Asked, finder: Finder, answers: dict[str, Answers]) -> None:
         """Write down the pairs of one protocol."""
-        settings = self._case.settings
-        linked = set(zip(asked.links.issues.tolist(), asked.links.prs.tolist(), strict=True))
-        inside = {
-            arm: hits_within(ARMS[arm], of_arm, settings.budget).tolist()
-            for arm, of_arm in ranks.items()
-        }
-        seed_count = settings.seeds or settings.budget
-        for i, pair in enumerate(asked.pairs):
-            question = int(asked.rows[i])
+        links = set(zip(asked.links.issues.tolist(), asked.links.prs.tolist(), strict=True))
+        linked = [(pair.issue_node, pair.pr_node) in links for pair in asked.pairs]
+        ranks: list[dict[str, int | None]] = [{} for _ in asked.pairs]
+        misses: list[dict[str, Any]] = [{} for _ in asked.pairs]
+        for key, of_arm in answers.items():
+            arm = ARMS[key]
+            inside = hits_within(arm, of_arm.ranks, self._case.settings.budget)
+            for of_pair, rank in zip(ranks, inside.tolist(), strict=True):
+                of_pair[key] = rank or None
+            missed = np.flatnonzero(inside == 0)
+            questions = asked.rows[missed]
+            for i, rank, own_is_seed, instead in zip(
+                missed.tolist(),
+                of_arm.ranks[missed].tolist(),
+                self._own_is_seed(arm, asked, finder)[questions].tolist(),
+                of_arm.ids[questions, :INSTEAD].tolist(),
+                strict=True,
+            ):
+                misses[i][key] = {
+                    **miss_reason(
+                        arm,
+                        rank or None,
+                        linked=linked[i],
+                        own_exists=asked.exclude is None,
+                        own_is_seed=own_is_seed,
+                    ),
+                    "instead": [self._refs[node] for node in instead if node >= 0],
+                }
+        for pair, found, lost in zip(asked.pairs, ranks, misses, strict=True):
             row = self._row(pair)
-            row["ranks"][protocol] = {arm: of_arm[i] or None for arm, of_arm in inside.items()}
-            misses = {}
-            for arm, of_arm in inside.items():
-                if of_arm[i]:
-                    continue
-                misses[arm] = miss_reason(
-                    ARMS[arm],
-                    int(ranks[arm][i]) or None,
-                    own=int(asked.nodes[question]),
-                    seeds=finder.ranked(ARMS[arm].links_from or "semantic").ids[
-                        question, :seed_count
-                    ],
-                    linked=(pair.issue_node, pair.pr_node) in linked,
-                    own_exists=asked.exclude is None,
-                )
-                misses[arm]["instead"] = self._refs(found[arm].ids[question, :INSTEAD])
-            if misses:
-                row["misses"][protocol] = misses
+            row["ranks"][protocol] = found
+            if lost:
+                row["misses"][protocol] = lost
+
+    def _own_is_seed(self, arm: Arm, asked: Asked, finder: Finder) -> npt.NDArray[np.bool_]:
+        """For each question, whether the arm's walk started from the asked issue, too."""
+        settings = self._case.settings
+        seeds = finder.ranked(arm.links_from or "semantic").ids
+        seeds = seeds[:, : settings.seeds or settings.budget]
+        own: npt.NDArray[np.bool_] = (seeds == asked.nodes[:, None]).any(axis=1)
+        return own
 
     def as_list(self) -> list[dict[str, Any]]:
         """All rows, by (repository, issue, PR)."""
@@ -78,6 +89,3 @@ class Rows:
                 "misses": {},
             }
         return self._rows[key]
-
-    def _refs(self, ids: Any) -> list[str]:
-        return [self._case.corpus.tickets[node].ref for node in ids.tolist() if node >= 0]

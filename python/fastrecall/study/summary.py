@@ -7,28 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastrecall.measure.bootstrap import bootstrap_mean
+from fastrecall.measure.bootstrap import bootstrap_means
 from fastrecall.measure.intervals import newcombe_paired, wilson
 from fastrecall.measure.paired import PairedHits, mcnemar
-from fastrecall.search.arms import CURVE_DEPTH, Arm
-from fastrecall.types import Rankings
+from fastrecall.search.arms import ARMS, CURVE_DEPTH, Arm
+from fastrecall.study.answers import Answers, Ranks
 
 SAMPLES = 2000
 """Bootstrap samples of an interval: the bounds then move by less than what they print."""
-
-Ranks = npt.NDArray[np.int64]
-"""Rank from 1 of each pair's target in an arm's ranking; 0 where it did not come."""
-
-
-def ranks_of(rankings: Rankings, rows: npt.NDArray[np.int32], targets: Any) -> Ranks:
-    """The rank of each pair's target in the ranking of its question.
-
-    >>> rankings = Rankings(np.array([[5, 3, -1]], dtype=np.int32))
-    >>> ranks_of(rankings, np.array([0, 0]), np.array([3, 9])).tolist()
-    [2, 0]
-    """
-    came = rankings.ids[rows] == np.asarray(targets)[:, None]
-    return np.where(came.any(axis=1), came.argmax(axis=1) + 1, 0)
 
 
 def hits_within(arm: Arm, ranks: Ranks, budget: int) -> Ranks:
@@ -36,27 +22,47 @@ def hits_within(arm: Arm, ranks: Ranks, budget: int) -> Ranks:
     return np.where(ranks <= budget, ranks, 0) if arm.cut else ranks
 
 
-def arm_block(
-    arm: Arm, ranks: Ranks, rankings: Rankings, *, budget: int, clusters: Any, seed: int
-) -> dict[str, Any]:
-    """The numbers of one arm under one protocol; pairs of one question are one cluster."""
-    inside = hits_within(arm, ranks, budget)
+def arm_blocks(
+    answers: dict[str, Answers], *, budget: int, clusters: npt.NDArray[np.integer], seed: int
+) -> dict[str, dict[str, Any]]:
+    """The numbers of each arm under one protocol; pairs of one question are one cluster."""
+    inside = {arm: hits_within(ARMS[arm], of.ranks, budget) for arm, of in answers.items()}
+    reciprocal = {arm: _reciprocal(ranks) for arm, ranks in inside.items()}
+    intervals = bootstrap_means(list(reciprocal.values()), clusters, samples=SAMPLES, seed=seed)
+    return {
+        arm: {
+            **_hit_block(ARMS[arm], inside[arm]),
+            "mrr": float(reciprocal[arm].mean()),
+            "mrr_ci95": list(interval),
+            **_output_block(ARMS[arm], inside[arm], answers[arm], budget),
+        }
+        for arm, interval in zip(answers, intervals, strict=True)
+    }
+
+
+def _reciprocal(inside: Ranks) -> npt.NDArray[np.float64]:
+    return np.divide(1.0, inside, out=np.zeros(len(inside)), where=inside > 0)
+
+
+def _hit_block(arm: Arm, inside: Ranks) -> dict[str, Any]:
     pairs, hits = len(inside), int(np.count_nonzero(inside))
-    reciprocal = np.divide(1.0, inside, out=np.zeros(pairs), where=inside > 0)
-    returned = (rankings.ids >= 0).sum(axis=1)
-    block: dict[str, Any] = {
+    return {
         "title": arm.title,
         "hits": hits,
         "pairs": pairs,
         "rate": hits / pairs,
         "wilson95": list(wilson(hits, pairs)),
-        "mrr": float(reciprocal.mean()),
-        "mrr_ci95": list(bootstrap_mean(reciprocal, clusters, samples=SAMPLES, seed=seed)),
+    }
+
+
+def _output_block(arm: Arm, inside: Ranks, answers: Answers, budget: int) -> dict[str, Any]:
+    sizes = np.minimum(answers.sizes, budget) if arm.cut else answers.sizes
+    block: dict[str, Any] = {
         "median_rank": _median_rank(inside),
-        "mean_output": float(np.minimum(returned, budget if arm.cut else returned).mean()),
+        "mean_output": float(sizes.mean()),
     }
     if arm.cut:
-        block["hits_at"] = [int(n) for n in _curve(ranks)]
+        block["hits_at"] = [int(n) for n in _curve(answers.ranks)]
     return block
 
 
@@ -74,11 +80,12 @@ def _curve(ranks: Ranks) -> npt.NDArray[np.int64]:
     return np.cumsum(np.bincount(within, minlength=CURVE_DEPTH + 1)[1:])
 
 
-def gain_block(better: Arm, base: Arm, won: Ranks, against: Ranks) -> dict[str, Any]:
+def gain_block(better: str, base: str, answers: dict[str, Answers], budget: int) -> dict[str, Any]:
     """The paired difference of two arms' hits: its interval and exact McNemar p."""
+    won, against = (hits_within(ARMS[arm], answers[arm].ranks, budget) for arm in (better, base))
     counts = PairedHits.of(won > 0, against > 0)
     return {
-        "title": f"{better.title} over {base.title}",
+        "title": f"{ARMS[better].title} over {ARMS[base].title}",
         "difference": (counts.first - counts.second) / len(won),
         "ci95": list(newcombe_paired(*counts)),
         "won": counts.first,

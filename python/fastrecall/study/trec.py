@@ -8,14 +8,15 @@ from pathlib import Path
 from fastrecall.measure.trec import write_qrels, write_run
 from fastrecall.search.arms import ARMS
 from fastrecall.study.evaluation import Evaluation
-from fastrecall.types import Corpus, Rankings, Ticket
+from fastrecall.types import Corpus, Ticket
 
 
 def write_trec(evaluation: Evaluation, folder: str | os.PathLike[str]) -> None:
-    """Write ``PROTOCOL.qrels`` and ``PROTOCOL.ARM.run`` for every protocol and arm.
+    """Write ``PROTOCOL.qrels`` and ``PROTOCOL.ARM.run`` for every protocol and cut arm.
 
-    A query is named after its issue, a document after its ticket: ``owner/name/issue-12``. Cut
-    arms are written up to the budget. Scores fall by one a rank, for walks have no other order.
+    A query is named after its issue, a document after its ticket: ``owner/name/issue-12``. Arms
+    are written up to the budget; uncut walks, which return hundreds of nodes to a query, are left
+    out. Scores fall by one a rank, for walks have no other order.
     """
     folder = Path(folder)
     corpus = evaluation.corpus
@@ -27,9 +28,11 @@ def write_trec(evaluation: Evaluation, folder: str | os.PathLike[str]) -> None:
             name = names.setdefault(int(row), _name(pair.repo, "issue", pair.issue))
             judged.setdefault(name, {})[document_name(corpus.tickets[target])] = pair.grade
         write_qrels(folder / f"{protocol}.qrels", judged)
-        for arm, rankings in evaluation.found[protocol].items():
-            most = budget if ARMS[arm].cut else rankings.ids.shape[1]
-            run = {name: _listed(corpus, rankings, row, most) for row, name in names.items()}
+        for arm, answers in evaluation.found[protocol].items():
+            if not ARMS[arm].cut:
+                continue
+            heads = answers.ids[:, :budget].tolist()
+            run = {name: _listed(corpus, heads[row]) for row, name in names.items()}
             write_run(folder / f"{protocol}.{arm}.run", run, tag=f"fastrecall-{arm}")
 
 
@@ -46,6 +49,8 @@ def _name(repo: str, kind: str, number: int) -> str:
     return f"{repo}/{kind}-{number}" if repo else f"{kind}-{number}"
 
 
-def _listed(corpus: Corpus, rankings: Rankings, row: int, most: int) -> dict[str, float]:
-    ids = [node for node in rankings.ids[row, :most].tolist() if node >= 0]
-    return {document_name(corpus.tickets[node]): float(len(ids) - i) for i, node in enumerate(ids)}
+def _listed(corpus: Corpus, ranking: list[int]) -> dict[str, float]:
+    nodes = [node for node in ranking if node >= 0]
+    return {
+        document_name(corpus.tickets[node]): float(len(nodes) - i) for i, node in enumerate(nodes)
+    }
