@@ -57,16 +57,16 @@ const std::uint8_t* row_of(Matrix<const std::uint8_t> flags, std::size_t query) 
 
 }  // namespace
 
-// Scores one query after the other; what it needs for that is cleared in time linear in what the
-// query touched.
+// Scores one query after the other, in time linear in the postings of its terms.
 class Postings::Scorer {
   public:
     explicit Scorer(const Postings& index) : index_(index), totals_(index.nodes()) {}
 
-    // Sums up a query; `found()` and `total()` speak of it until the next one.
-    void run(const TermQueries& queries, const Presence& presence, std::size_t query) {
-        for (const std::int32_t node : found_) totals_[static_cast<std::size_t>(node)] = 0;
-        found_.clear();
+    // Calls `found(node, score)` for every node that exists and shares a term with the query, in no
+    // special order.
+    template <class Found>
+    void run(const TermQueries& queries, const Presence& presence, std::size_t query,
+             const Found& found) {
         visible_ = row_of(presence.visible, query);
         set_excluded(presence, query);
         const auto size = static_cast<double>(count_what_exists());
@@ -82,12 +82,22 @@ class Postings::Scorer {
             const double idf = std::log1p((size - df + 0.5) / (df + 0.5));
             add(term, queries.times[place] * idf, by_length, fixed);
         }
-        if (visible_ != nullptr || !excluded_.empty()) drop_what_does_not_exist();
+        for (std::size_t place = begin; place < end; ++place) {
+            const Span<const std::int32_t> nodes =
+                index_.holders(static_cast<std::size_t>(queries.terms[place]));
+            for (const std::int32_t node : nodes) {
+                double& total = totals_[static_cast<std::size_t>(node)];
+                if (total == 0) continue;  // met already, with another term
+                found(node, total);
+                total = 0;
+            }
+        }
     }
 
-    // The nodes that share a term with the query, in no order.
-    const std::vector<std::int32_t>& found() const { return found_; }
-    double total(std::int32_t node) const { return totals_[static_cast<std::size_t>(node)]; }
+    bool exists(std::int32_t node) const {
+        return (visible_ == nullptr || visible_[node] != 0) &&
+               !std::binary_search(excluded_.begin(), excluded_.end(), node);
+    }
 
   private:
     void set_excluded(const Presence& presence, std::size_t query) {
@@ -98,11 +108,6 @@ class Postings::Scorer {
                          ids + presence.exclude_offsets[query + 1]);
         std::sort(excluded_.begin(), excluded_.end());
         excluded_.erase(std::unique(excluded_.begin(), excluded_.end()), excluded_.end());
-    }
-
-    bool exists(std::int32_t node) const {
-        return (visible_ == nullptr || visible_[node] != 0) &&
-               !std::binary_search(excluded_.begin(), excluded_.end(), node);
     }
 
     // How many nodes exist; leaves the lengths of their fields in `field_totals_`. These are whole
@@ -134,41 +139,41 @@ class Postings::Scorer {
 
     // How many of the nodes that exist hold a term.
     std::size_t holders(std::size_t term) const {
-        const auto begin = index_.nodes_.begin() + index_.offsets_[term];
-        const auto end = index_.nodes_.begin() + index_.offsets_[term + 1];
-        auto count = end - begin;
-        if (visible_ == nullptr) {
-            for (const std::int32_t node : excluded_) count -= std::binary_search(begin, end, node);
-        } else {
-            count = std::count_if(begin, end, [this](std::int32_t node) { return exists(node); });
+        const Span<const std::int32_t> nodes = index_.holders(term);
+        if (visible_ != nullptr) {
+            return static_cast<std::size_t>(std::count_if(
+                nodes.begin(), nodes.end(), [this](std::int32_t node) { return exists(node); }));
         }
-        return static_cast<std::size_t>(count);
+        std::size_t count = nodes.size;
+        for (const std::int32_t node : excluded_) {
+            if (std::binary_search(nodes.begin(), nodes.end(), node)) --count;
+        }
+        return count;
     }
 
     void add(std::size_t term, double weight, double by_length, double fixed) {
-        const auto begin = static_cast<std::size_t>(index_.offsets_[term]);
-        const auto end = static_cast<std::size_t>(index_.offsets_[term + 1]);
-        for (std::size_t place = begin; place < end; ++place) {
-            const auto node = static_cast<std::size_t>(index_.nodes_[place]);
-            const double count = index_.counts_[place];
-            const double saturation = index_.lengths_[node] * by_length + fixed;
-            if (totals_[node] == 0) found_.push_back(index_.nodes_[place]);
-            totals_[node] += count / (count + saturation) * weight;
+        const Span<const std::int32_t> nodes = index_.holders(term);
+        const float* const counts = index_.counts_.data() + index_.offsets_[term];
+        // Apart from gathering and scattering, so that the compiler can divide several at once.
+        constexpr std::size_t kBlock = 64;
+        double shares[kBlock];
+        for (std::size_t first = 0; first < nodes.size; first += kBlock) {
+            const std::size_t some = std::min(kBlock, nodes.size - first);
+            for (std::size_t i = 0; i < some; ++i) {
+                shares[i] = index_.lengths_[static_cast<std::size_t>(nodes[first + i])];
+            }
+            for (std::size_t i = 0; i < some; ++i) {
+                const double count = counts[first + i];
+                shares[i] = count / (count + (shares[i] * by_length + fixed)) * weight;
+            }
+            for (std::size_t i = 0; i < some; ++i) {
+                totals_[static_cast<std::size_t>(nodes[first + i])] += shares[i];
+            }
         }
-    }
-
-    void drop_what_does_not_exist() {
-        const auto gone = std::partition(found_.begin(), found_.end(),
-                                         [this](std::int32_t node) { return exists(node); });
-        for (auto node = gone; node != found_.end(); ++node) {
-            totals_[static_cast<std::size_t>(*node)] = 0;
-        }
-        found_.erase(gone, found_.end());
     }
 
     const Postings& index_;
-    std::vector<double> totals_;  // 0 but for `found_`
-    std::vector<std::int32_t> found_;
+    std::vector<double> totals_;          // all 0 between two runs
     std::vector<std::int32_t> excluded_;  // sorted
     std::vector<std::int64_t> field_totals_;
     const std::uint8_t* visible_ = nullptr;
@@ -240,16 +245,15 @@ void Postings::search(const TermQueries& queries, const Presence& presence,
                  [&](std::size_t begin, std::size_t end, unsigned worker) {
                      if (!scorers[worker]) scorers[worker] = std::make_unique<Scorer>(*this);
                      Scorer& scorer = *scorers[worker];
-                     std::vector<Hit> hits;
+                     BestHits best(ids.cols);
                      for (std::size_t query = begin; query < end; ++query) {
-                         scorer.run(queries, presence, query);
                          const std::uint8_t* const mask = row_of(presence.mask, query);
-                         hits.clear();
-                         for (const std::int32_t node : scorer.found()) {
-                             if (mask != nullptr && mask[node] == 0) continue;
-                             hits.push_back({static_cast<float>(scorer.total(node)), node});
-                         }
-                         write_top(hits, ids.cols, ids.row(query), scores.row(query));
+                         scorer.run(queries, presence, query, [&](std::int32_t node, double total) {
+                             const Hit hit{static_cast<float>(total), node};
+                             if (!best.wants(hit) || !scorer.exists(node)) return;
+                             if (mask == nullptr || mask[node] != 0) best.add(hit);
+                         });
+                         best.take(ids.row(query), scores.row(query));
                      }
                  });
 }
@@ -259,8 +263,9 @@ void Postings::score(const TermQueries& queries, const Presence& presence, doubl
     std::fill(scores, scores + nodes(), 0.0);
     if (queries.count() == 0) return;
     Scorer scorer(*this);
-    scorer.run(queries, presence, 0);
-    for (const std::int32_t node : scorer.found()) scores[node] = scorer.total(node);
+    scorer.run(queries, presence, 0, [&](std::int32_t node, double total) {
+        if (scorer.exists(node)) scores[node] = total;
+    });
 }
 
 }  // namespace fastrecall

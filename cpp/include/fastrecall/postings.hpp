@@ -65,6 +65,13 @@ class Postings {
     class Scorer;
 
     void check(const TermQueries& queries, const Presence& presence) const;
+
+    // The nodes that hold a term, ascending.
+    Span<const std::int32_t> holders(std::size_t term) const {
+        const auto begin = static_cast<std::size_t>(offsets_[term]);
+        return {nodes_.data() + begin, static_cast<std::size_t>(offsets_[term + 1]) - begin};
+    }
+
     double weighted(const std::vector<std::int64_t>& lengths) const;
 
     std::vector<std::int64_t> offsets_;

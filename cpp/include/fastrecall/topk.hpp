@@ -36,4 +36,41 @@ inline void write_top(std::vector<Hit>& hits, std::size_t k, std::int32_t* ids, 
     std::fill(scores + kept, scores + k, std::numeric_limits<float>::quiet_NaN());
 }
 
+// Collects the best `k` of many hits that come in any order, in constant time for each.
+class BestHits {
+  public:
+    explicit BestHits(std::size_t k) : k_(k) {}
+
+    // Whether a hit can still be among the best.
+    bool wants(const Hit& hit) const { return !bounded_ || ranks_before(hit, bound_); }
+
+    void add(const Hit& hit) {
+        hits_.push_back(hit);
+        if (hits_.size() >= 2 * k_ + kSlack) shrink();
+    }
+
+    // Writes the best as `write_top` does, and starts anew.
+    void take(std::int32_t* ids, float* scores) {
+        write_top(hits_, k_, ids, scores);
+        hits_.clear();
+        bounded_ = false;
+    }
+
+  private:
+    static constexpr std::size_t kSlack = 64;
+
+    void shrink() {
+        std::nth_element(hits_.begin(), hits_.begin() + static_cast<std::ptrdiff_t>(k_ - 1),
+                         hits_.end(), ranks_before);
+        hits_.resize(k_);
+        bound_ = hits_.back();
+        bounded_ = true;
+    }
+
+    std::size_t k_;
+    std::vector<Hit> hits_;
+    Hit bound_{};
+    bool bounded_ = false;
+};
+
 }  // namespace fastrecall
