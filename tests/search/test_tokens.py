@@ -68,6 +68,11 @@ def test_words_with_combining_marks_stay_whole():
     assert words("हिन्दी में") == ["हिन्दी", "में"]
 
 
+@given(st.text(alphabet="aЖ1_ .:é", max_size=12))
+def test_texts_without_marks_are_cut_as_those_with_marks(text):
+    assert words(text + " й में") == [*words(text), "й", "में"]
+
+
 @given(st.text(max_size=40))
 def test_every_letter_and_digit_reaches_a_term(text):
     assert bool(all_terms(text)) >= any(c.isalnum() for c in text)

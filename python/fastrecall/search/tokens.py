@@ -16,6 +16,7 @@ import unicodedata
 # is two sentences more often than it is one name.
 _JOINED = r"{0}(?:(?:::|(?<=\d)\.(?=\d)){0})*"
 _ASCII_WORDS = re.compile(_JOINED.format(r"\w+"), re.ASCII)
+_UNICODE_WORDS = re.compile(_JOINED.format(r"\w+"))
 
 # Scripts written without spaces between words, and Hangul, whose words carry their particles:
 # Thai, Lao, Tibetan, Myanmar, Hangul jamo, Khmer, kana, bopomofo, Han, Hangul syllables, Yi.
@@ -53,7 +54,10 @@ def words(text: str) -> list[str]:
     """
     if text.isascii():
         return _ASCII_WORDS.findall(text)
-    return _unicode_words().findall(unicodedata.normalize("NFKC", text))
+    text = unicodedata.normalize("NFKC", text)
+    if _combining_marks().isdisjoint(text):
+        return _UNICODE_WORDS.findall(text)  # ten times faster than the other
+    return _words_with_marks().findall(text)
 
 
 def terms(word: str) -> tuple[str, ...]:
@@ -132,10 +136,15 @@ def _pair_terms(run: str) -> list[str]:
 
 
 @functools.cache
-def _unicode_words() -> re.Pattern[str]:
-    r"""Words of any script. Python's ``\w`` leaves out combining marks, and so would cut words of
-    Thai, Hindi or pointed Hebrew apart; they are looked up once, when first needed."""
-    marks = "".join(
+def _combining_marks() -> frozenset[str]:
+    """All combining marks, looked up once, when first needed."""
+    return frozenset(
         chr(point) for point in range(0x300, 0x20000) if unicodedata.category(chr(point))[0] == "M"
     )
-    return re.compile(_JOINED.format(rf"[\w{marks}]+"))
+
+
+@functools.cache
+def _words_with_marks() -> re.Pattern[str]:
+    r"""Words of any script. Python's ``\w`` leaves out combining marks, and so would cut words of
+    Thai, Hindi or pointed Hebrew apart."""
+    return re.compile(_JOINED.format(rf"[\w{''.join(sorted(_combining_marks()))}]+"))
