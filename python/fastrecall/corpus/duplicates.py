@@ -14,7 +14,7 @@ from fastrecall.types import Corpus, Ticket
 Evidence: TypeAlias = Literal["text", "label", "state"]
 
 _DUPLICATE_OF = re.compile(
-    rf"(?P<word>\b(?:duplicates?|dup|dupe|duplicated?[ ]issue)[ \t]+(?:of|to)|\bduplicates)"
+    rf"\b(?:(?:duplicates?|dup|dupe|duplicated?[ ]issue)[ \t]+(?:of|to)|duplicates)"
     rf"(?:[ \t]+(?:issue|bug))?:?[ \t\xa0]+(?:{REFERENCE})",
     re.VERBOSE,
 )

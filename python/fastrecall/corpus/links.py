@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -124,11 +124,9 @@ class _Targets:
 def make_links(pairs: dict[tuple[int, int], int], notes: dict[str, int] | None = None) -> Links:
     """Links from {(issue node, PR node): bits of `LINK_SOURCES`}, in their order."""
     order = sorted(pairs)
-    issues, prs = _columns(order)
-    bits = np.array([pairs[pair] for pair in order], dtype=np.uint8)
-    return Links(issues, prs, bits, notes or {})
-
-
-def _columns(pairs: Iterable[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-    array = np.array(list(pairs), dtype=np.int32).reshape(-1, 2)
-    return np.ascontiguousarray(array[:, 0]), np.ascontiguousarray(array[:, 1])
+    return Links(
+        issues=np.array([issue for issue, _ in order], dtype=np.int32),
+        prs=np.array([pr for _, pr in order], dtype=np.int32),
+        sources=np.array([pairs[pair] for pair in order], dtype=np.uint8),
+        notes=notes or {},
+    )
