@@ -49,6 +49,7 @@ def test_from_links() -> None:
     assert gold.origin == "links: published"
     assert len(gold_from_links(HISTORY, links, ["published", "github"])) == 3
     assert len(gold_from_links(HISTORY, links.of("github"))) == 3
+    assert gold_from_links(HISTORY, links).origin == "links"
 
 
 def test_written_gold_reads_back(tmp_path: Path) -> None:

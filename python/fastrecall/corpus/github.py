@@ -2,7 +2,7 @@
 
 All functions want lower-case text, in which the search is fastest: case never matters here.
 
-FACTS B1 and B6 have the sources; docs/links.md has a decision for every doubtful form.
+docs/links.md has the sources, and a decision for every doubtful form.
 """
 
 from __future__ import annotations

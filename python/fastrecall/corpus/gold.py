@@ -87,11 +87,14 @@ def _key(pair: GoldPair) -> tuple[str, int, str, int]:
 
 
 def gold_from_links(
-    corpus: Corpus, links: Links, sources: Sequence[LinkSource] = LINK_SOURCES
+    corpus: Corpus, links: Links, sources: Sequence[LinkSource] | None = None
 ) -> Gold:
     """The pairs that at least one of the named sources found; the query is the cut title.
 
     Without *sources* every link counts, as after `Links.of`.
+
+    Raises:
+        ValueError: a source is none of `LINK_SOURCES`.
 
     >>> from fastrecall.corpus.links import find_links
     >>> issue = Ticket("", "issue", 5, "Crash", "", 0)
@@ -99,13 +102,13 @@ def gold_from_links(
     >>> gold_from_links(corpus, find_links(corpus), ["published"]).pairs[0].query
     'Crash'
     """
-    chosen = links.of(*sources)
+    chosen = links if sources is None else links.of(*sources)
     return make_gold(
         (
             _pair(corpus, issue, pr)
             for issue, pr in zip(chosen.issues.tolist(), chosen.prs.tolist(), strict=True)
         ),
-        origin=f"links: {'+'.join(sources)}",
+        origin="links" if sources is None else f"links: {'+'.join(sources)}",
     )
 
 

@@ -25,7 +25,7 @@ def load_corpus(
     author_filter: str | None = AUTHOR_FILTER,
     name: str | None = None,
 ) -> Corpus:
-    """Read a corpus from files, cut to the window (DESIGN §4).
+    """Read a corpus from files, cut to the window (docs/links.md).
 
     Args:
         source: ``"demo"`` for the generated corpus; else a folder with ``prs.json`` and

@@ -1,4 +1,4 @@
-"""What a node says, and what a query asks; cuts are in code points (DESIGN §4)."""
+"""What a node says, and what a query asks; cuts are in code points."""
 
 from __future__ import annotations
 

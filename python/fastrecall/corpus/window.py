@@ -1,4 +1,4 @@
-"""The window: which of the tickets that were read become the corpus (DESIGN §4)."""
+"""The window: which of the tickets that were read become the corpus (docs/links.md)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fastrecall.errors import InputError
 from fastrecall.types import Kind, Ticket, WindowCut
 
 AUTHOR_FILTER = r"^(ydbot|app/github-actions|app/dependabot|app/renovate)$"
-"""The published pattern of mechanical PR authors (FACTS A1)."""
+"""The published pattern of mechanical PR authors."""
 
 WINDOW_PRS = 11_000
 WINDOW_ISSUES = 8_000
