@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).parent.parent / "python" / "fastrecall"
 FLOORS = (
     {
         "_core",
+        "_data",
         "types",
         "errors",
         "config",
