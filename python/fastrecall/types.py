@@ -43,7 +43,9 @@ class Ticket:
 
     Times are seconds since 1970 in UTC. ``author`` is spelled without ``app/`` and ``[bot]``, and
     ``""`` when unknown. ``closes`` holds (repository, number) of the issues that the data itself
-    says the PR closes, ``None`` when the data does not speak of it.
+    says the PR closes, ``None`` when the data does not speak of it. ``base`` and ``head`` are
+    branches of a PR; ``commits`` are its commits as text: ``Author: name <email>``, an empty line,
+    the message.
     """
 
     repo: str
@@ -63,6 +65,8 @@ class Ticket:
     comments: tuple[str, ...] = ()
     base: str = ""
     url: str = ""
+    head: str = ""
+    commits: tuple[str, ...] = ()
 
     @property
     def ref(self) -> str:

@@ -112,8 +112,10 @@ class RecordReader:
             labels=self._labels(get("labels")),
             closes=self._closes(_either(get, "closingIssuesReferences", "closes")),
             comments=self._comments(get("comments")),
-            base=self._base(_either(get, "baseRefName", "base")),
+            base=self._branch(_either(get, "baseRefName", "base"), "baseRefName"),
             url=url,
+            head=self._branch(_either(get, "headRefName", "head"), "headRefName"),
+            commits=self._commits(get("commits")),
         )
         return ticket, -1 if updated_at is None else updated_at
 
@@ -171,10 +173,18 @@ class RecordReader:
             bodies.append(self._text(body, "comments"))
         return tuple(bodies)
 
-    def _base(self, value: object) -> str:
+    def _branch(self, value: object, field: str) -> str:
         if isinstance(value, dict):
             value = value.get("ref")
-        return self._share(self._text(value, "baseRefName"))
+        return self._share(self._text(value, field))
+
+    def _commits(self, value: object) -> tuple[str, ...]:
+        if not value or type(value) is int:  # REST gives their number instead
+            return ()
+        return tuple(
+            self._text(_commit_text(item) if isinstance(item, dict) else item, "commits")
+            for item in _items(value, "commits")
+        )
 
     def _repo(self, record: Mapping[str, Any], url: str) -> str:
         value = _either(record.get, "repo", "repository")
@@ -197,6 +207,23 @@ class RecordReader:
             address = self._text(item.get("url"), "url")
             found.append((self._share(name or _repository_of(address)), number))
         return tuple(found)
+
+
+def _commit_text(commit: Mapping[str, Any]) -> str:
+    """A commit as ``gh`` or GraphQL describes it: who wrote it, and the message."""
+    inner = commit.get("commit")
+    if isinstance(inner, dict):
+        authors, message = [inner.get("author")], inner.get("message")
+    else:
+        authors = list(_items(commit.get("authors"), "commits"))
+        parts = [commit.get("messageHeadline"), commit.get("messageBody")]
+        message = "\n\n".join(str(part) for part in parts if part)
+    lines = [
+        f"Author: {author.get('name') or ''} <{author.get('email') or ''}>\n"
+        for author in authors
+        if isinstance(author, dict)
+    ]
+    return f"{''.join(lines)}\n{message or ''}"
 
 
 def bare_login(login: str) -> str:

@@ -70,9 +70,11 @@ def gold_fingerprint(pairs: Iterable[GoldPair]) -> str:
 
 def _canonical_ticket(t: Ticket) -> str:
     closes = "-" if t.closes is None else " ".join(f"{number}" for _, number in t.closes)
+    # What few corpora have is written only where it is there.
+    rare = (t.head, *t.commits) if t.head or t.commits else ()
     return _canonical(
         f"{t.number},{t.created_at},{t.is_bot:d},{t.closed_at},{t.merged_at},"
-        f"{len(t.labels)},{len(t.comments)},{closes}",
+        f"{len(t.labels)},{len(t.comments)},{closes}" + (f",{len(rare)}" if rare else ""),
         (
             t.repo,
             t.kind,
@@ -86,6 +88,7 @@ def _canonical_ticket(t: Ticket) -> str:
             *t.labels,
             *t.comments,
             *(repo for repo, _ in t.closes or ()),
+            *rare,
         ),
     )
 

@@ -41,6 +41,8 @@ def ticket_schema() -> pa.Schema:
             pa.field("comments", pa.list_(pa.string()), nullable=False),
             pa.field("base", pa.string(), nullable=False),
             pa.field("url", pa.string(), nullable=False),
+            pa.field("head", pa.string(), nullable=False),
+            pa.field("commits", pa.list_(pa.string()), nullable=False),
         ]
     )
 
