@@ -16,7 +16,7 @@ import numpy.typing as npt
 from fastrecall.measure.intervals import wilson
 from fastrecall.search.tokens import mask_references, terms, words
 from fastrecall.study.protocols import Asked, Case
-from fastrecall.types import LINK_SOURCES, GoldPair, Links, Ticket
+from fastrecall.types import LINK_SOURCES, GoldPair, Ticket
 
 BROKEN_DOWN = ("semantic", "semantic_prs", "causal", "hybrid_causal", "best")
 """The arms that are broken down, where they ran; all arms would be too much to read."""
@@ -33,10 +33,9 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True)
 class Material:
-    """What groups are told from: the case, every link that any source found, the pairs."""
+    """What groups are told from: the case and the pairs that were asked."""
 
     case: Case
-    links: Links
     pairs: tuple[GoldPair, ...]
 
     @property
@@ -59,17 +58,14 @@ class Breakdown:
     group: Callable[[Material], Groups]
 
 
-def break_down(
-    case: Case, asked: Asked, hits: Mapping[str, Flags], *, links: Links
-) -> dict[str, Any]:
+def break_down(case: Case, asked: Asked, hits: Mapping[str, Flags]) -> dict[str, Any]:
     """Every break-down of one protocol's hits, as the record holds them.
 
     ``hits[arm][i]`` says whether the arm found pair ``i`` of *asked*; arms that are not in
-    `BROKEN_DOWN` are left out. ``links`` are those of all sources, whichever the walks followed.
-    Groups without a pair are left out, and so is what a corpus cannot tell.
+    `BROKEN_DOWN` are left out. Groups without a pair are left out, and so is what a corpus cannot tell.
     """
     chosen = {arm: hits[arm] for arm in BROKEN_DOWN if arm in hits}
-    material = Material(case, links, asked.pairs)
+    material = Material(case, asked.pairs)
     blocks = {}
     for breakdown in BREAKDOWNS:
         groups = breakdown.group(material)
@@ -118,7 +114,7 @@ def _by_issues_of_pr(material: Material) -> Groups:
 
 
 def _by_source(material: Material) -> Groups:
-    links = material.links
+    links = material.case.found
     bits = dict(
         zip(
             zip(links.issues.tolist(), links.prs.tolist(), strict=True),

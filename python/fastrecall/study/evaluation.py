@@ -17,12 +17,15 @@ from fastrecall.search.arms import ARMS, Finder, Queries
 from fastrecall.search.memory import Memory
 from fastrecall.search.nearest import Nearest
 from fastrecall.study.answers import Answers, collect
+from fastrecall.study.breakdown import break_down
 from fastrecall.study.clock import Clock
+from fastrecall.study.link_overlap import link_overlap
 from fastrecall.study.protocols import PROTOCOLS, Asked, Case
 from fastrecall.study.record import SCHEMA, Record, versions
 from fastrecall.study.rows import Rows
 from fastrecall.study.settings import QueryMode, Settings, one_of
-from fastrecall.study.summary import arm_blocks, gain_block
+from fastrecall.study.summary import arm_blocks, gain_block, hits_of
+from fastrecall.study.titles import titles_of
 from fastrecall.types import Corpus, Gold, LinkSource, Vectors
 
 
@@ -105,6 +108,7 @@ def evaluate_in_full(
     rows = Rows(case)
     blocks: dict[str, Any] = {}
     gains: dict[str, Any] = {}
+    breakdowns: dict[str, Any] = {}
     found: dict[str, dict[str, Answers]] = {}
     for key, question in asked.items():
         finder = _finder(memory, question, nearest[question.texts], settings)
@@ -114,7 +118,9 @@ def evaluate_in_full(
         if {"causal", "semantic"} <= set(settings.arms):
             gains[key] = gain_block("causal", "semantic", found[key], settings.budget)
         rows.add(key, question, finder, found[key])
+        breakdowns[key] = break_down(case, question, hits_of(found[key], settings.budget))
     clock.lap("search")
+    listed = rows.as_list()
     record = Record(
         {
             "schema": SCHEMA,
@@ -124,7 +130,10 @@ def evaluate_in_full(
             "corpus": _corpus_block(corpus, case.gold),
             "protocols": blocks,
             "gain": gains,
-            "queries": rows.as_list(),
+            "breakdowns": breakdowns,
+            "links": link_overlap(corpus, case.found),
+            "queries": listed,
+            "tickets": titles_of(corpus, listed),
             "timings": clock.as_dict(),
         }
     )
@@ -142,9 +151,10 @@ def _chosen(what: str, names: Iterable[str] | None, known: tuple[str, ...]) -> t
 def _case(corpus: Corpus, gold: Gold | None, settings: Settings) -> Case:
     """Links and gold; a corpus that was made from a gold file has no other links than that."""
     if corpus.titles_only and gold is not None:
-        links = corpus_room.links_from_gold(corpus, gold)
+        found = links = corpus_room.links_from_gold(corpus, gold)
     else:
-        links = corpus_room.find_links(corpus).of(*settings.links)
+        found = corpus_room.find_links(corpus)
+        links = found.of(*settings.links)
     if gold is None:
         gold = corpus_room.gold_from_links(corpus, links, settings.links)
     if not any(pair.pr_node >= 0 for pair in gold.pairs):
@@ -153,7 +163,7 @@ def _case(corpus: Corpus, gold: Gold | None, settings: Settings) -> Case:
             f"the {len(corpus)} nodes (links: {'+'.join(settings.links)}); try other link sources "
             "(--links github+title) or give pairs with --gold"
         )
-    return Case(corpus, links, gold, settings)
+    return Case(corpus, links, gold, settings, found)
 
 
 def _ask(case: Case, *, required: bool) -> dict[str, Asked]:

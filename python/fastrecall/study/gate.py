@@ -66,7 +66,8 @@ def fail_under(record: Mapping[str, Any], spec: str, *, bound: Bound = "point") 
     arm = arms[one_of("arm", match["arm"], tuple(arms))]
     least = float(match["least"])
     if match["metric"] == "mrr":
-        measured = arm["mrr"] if bound == "point" else arm["mrr_ci95"][0]
+        # One question alone has no interval: nothing but 0 is certain.
+        measured = arm["mrr"] if bound == "point" else arm["mrr_ci95"][0] or 0.0
     else:
         hits = _hits_at(arm, int(match["k"]), spec)
         pairs = arm["pairs"]

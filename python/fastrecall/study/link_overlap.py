@@ -50,7 +50,11 @@ def link_overlap(corpus: Corpus, links: Links) -> dict[str, Any]:
             source: {other: int((mine & theirs).sum()) for other, theirs in found.items()}
             for source, mine in found.items()
         },
-        "elsewhere": dict(links.notes),
+        "elsewhere": {
+            note: count
+            for note, count in links.notes.items()
+            if note.partition(".")[0] in LINK_SOURCES
+        },
     }
 
 

@@ -1,19 +1,10 @@
-"""Why a gold pair was missed."""
+"""Why a gold pair was missed: one of `fastrecall.report.reading.MISS_REASONS`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from fastrecall.search.arms import Arm
-
-REASONS = {
-    "past_budget": "it came, but behind the budget",
-    "own_issue_removed": "the asked issue, which carries the link, does not exist here",
-    "no_link": "no link leads from the asked issue to it",
-    "own_issue_not_a_seed": "the asked issue, which carries the link, is not among the seeds",
-    "not_near": "it is not among the nearest",
-}
-"""Every reason of a miss, with its meaning."""
 
 
 def miss_reason(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,11 @@ def hits_within(arm: Arm, ranks: Ranks, budget: int) -> Ranks:
     return np.where(ranks <= budget, ranks, 0) if arm.cut else ranks
 
 
+def hits_of(answers: Mapping[str, Answers], budget: int) -> dict[str, npt.NDArray[np.bool_]]:
+    """Whether each arm found each pair, ``[pairs]`` an arm."""
+    return {arm: hits_within(ARMS[arm], of.ranks, budget) > 0 for arm, of in answers.items()}
+
+
 def arm_blocks(
     answers: dict[str, Answers], *, budget: int, clusters: npt.NDArray[np.integer], seed: int
 ) -> dict[str, dict[str, Any]]:
@@ -33,7 +40,7 @@ def arm_blocks(
         arm: {
             **_hit_block(ARMS[arm], inside[arm]),
             "mrr": float(reciprocal[arm].mean()),
-            "mrr_ci95": list(interval),
+            "mrr_ci95": [None if math.isnan(bound) else bound for bound in interval],
             **_output_block(ARMS[arm], inside[arm], answers[arm], budget),
         }
         for arm, interval in zip(answers, intervals, strict=True)

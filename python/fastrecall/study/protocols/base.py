@@ -15,12 +15,16 @@ from fastrecall.types import Corpus, Gold, GoldPair, Ids, Links
 
 @dataclass(frozen=True)
 class Case:
-    """The material of an evaluation: tickets, the links that walks may follow, the gold pairs."""
+    """The material of an evaluation: tickets, the links that walks may follow, the gold pairs.
+
+    ``found`` are the links of all sources, whichever the settings let the walks follow.
+    """
 
     corpus: Corpus
     links: Links
     gold: Gold
     settings: Settings
+    found: Links
 
 
 @dataclass(frozen=True)
