@@ -7,6 +7,7 @@ from typing import Any
 
 from fastrecall.report.reading import MISS_REASONS
 
+
 def pair_data(record: Mapping[str, Any]) -> dict[str, Any]:
     """What the table of pairs needs: names once, numbers as lists in the order of the names.
 
