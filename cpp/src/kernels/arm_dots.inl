@@ -1,4 +1,7 @@
-// Dot products of rows for Advanced SIMD; included after wide.inl.
+// What follows from the operations of Advanced SIMD: the common kernels and dot products of rows.
+// Included once all operations are there.
+
+#include "wide.inl"
 
 double dot_f64(const float* a, const float* b, std::size_t padded) {
     float64x2_t sum[8];

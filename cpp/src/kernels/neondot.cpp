@@ -16,7 +16,6 @@ inline I dot4(I sum, I codes, I query) {
 }
 
 #include "arm_dots.inl"
-#include "wide.inl"
 
 }  // namespace
 

@@ -1,0 +1,74 @@
+"""The C++ test program: under sanitizers, and for 64-bit Arm in an emulator; the code's format."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def tool(name: str) -> str:
+    """A program from beside this Python, or from PATH; skips the test when there is none."""
+    found = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+def run(*command: str | Path) -> str:
+    result = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    assert result.returncode == 0, result.stdout[-8000:]
+    return result.stdout
+
+
+def build(folder: Path, *options: str) -> Path:
+    run(
+        tool("cmake"),
+        *("-S", ROOT, "-B", folder, "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}"),
+        *("-DFASTRECALL_PYTHON=OFF", "-DFASTRECALL_TESTS=ON", "-DFASTRECALL_WERROR=ON"),
+        *options,
+    )
+    run(tool("cmake"), "--build", folder, "-j2")
+    return folder / "fastrecall_tests"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sanitizers", ["address,undefined", "thread"])
+def test_clean_under_sanitizers(sanitizers, tmp_path):
+    if shutil.which("g++") is None and shutil.which("clang++") is None:
+        pytest.skip("no C++ compiler")
+    program = build(
+        tmp_path, f"-DFASTRECALL_SANITIZE={sanitizers}", "-DCMAKE_CXX_FLAGS_RELEASE=-O1"
+    )
+    assert " 0 failed" in run(program)
+
+
+@pytest.mark.slow
+def test_runs_on_64_bit_arm(tmp_path):
+    compiler, emulator = tool("aarch64-linux-gnu-g++"), tool("qemu-aarch64")
+    program = build(
+        tmp_path,
+        *("-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=aarch64"),
+        *(f"-DCMAKE_CXX_COMPILER={compiler}", "-DCMAKE_CXX_FLAGS_RELEASE=-O2"),
+        "-DCMAKE_EXE_LINKER_FLAGS=-static",
+    )
+    assert " 0 failed" in run(emulator, program)
+
+
+def test_format_of_the_code():
+    folders = [ROOT / "cpp", ROOT / "tests" / "cpp"]
+    files = [
+        path
+        for folder in folders
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in {".cpp", ".hpp", ".inl"}
+    ]
+    assert files
+    run(tool("clang-format"), "--dry-run", "--Werror", *files)
