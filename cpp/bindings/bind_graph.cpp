@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arrays.hpp"
@@ -45,7 +46,7 @@ class PyGraph {
         }
         without_gil([&] {
             graph_ = std::make_unique<Csr>(edges, static_cast<std::int32_t>(count));
-            scratches_ = std::make_unique<WalkScratchPool>(graph_->nodes());
+            scratches_ = std::make_unique<WalkScratchPool>(*graph_);
         });
     }
 
@@ -73,45 +74,55 @@ class PyGraph {
             excludes ? integers<std::int32_t>(exclude_ids, "exclude_ids") : Ids(0);
         if (excludes) check_exclusions(view(offsets), view(excluded), queries);
 
-        std::vector<WalkResult> found(queries);
+        const std::size_t chunks = (queries + kQueriesPerChunk - 1) / kQueriesPerChunk;
+        std::vector<WalkResult> found(chunks);
         const Matrix<const std::int32_t> seed_rows = matrix_view(seeds);
         const Span<const std::int64_t> starts = view(offsets);
         const Span<const std::int32_t> barred = view(excluded);
         const Execution how = execution(threads);
+        std::size_t width = budget ? static_cast<std::size_t>(*budget) : 0;
         without_gil([&] {
-            parallel_for(
-                queries, kQueriesPerChunk, how, [&](std::size_t begin, std::size_t end, unsigned) {
-                    auto scratch = scratches_->take();
-                    for (std::size_t query = begin; query < end; ++query) {
-                        Span<const std::int32_t> without;
-                        if (excludes) {
-                            const auto first = static_cast<std::size_t>(starts[query]);
-                            const auto last = static_cast<std::size_t>(starts[query + 1]);
-                            without = {barred.data + first, last - first};
-                        }
-                        found[query] =
-                            fastrecall::walk(*graph_, {seed_rows.row(query), seed_rows.cols},
-                                             without, options, *scratch);
-                    }
-                    scratches_->give(std::move(scratch));
-                });
+            parallel_for(queries, kQueriesPerChunk, how,
+                         [&](std::size_t begin, std::size_t end, unsigned) {
+                             auto scratch = scratches_->take();
+                             WalkResult& result = found[begin / kQueriesPerChunk];
+                             for (std::size_t query = begin; query < end; ++query) {
+                                 Span<const std::int32_t> without;
+                                 if (excludes) {
+                                     const auto first = static_cast<std::size_t>(starts[query]);
+                                     const auto last = static_cast<std::size_t>(starts[query + 1]);
+                                     without = {barred.data + first, last - first};
+                                 }
+                                 fastrecall::walk(*graph_, {seed_rows.row(query), seed_rows.cols},
+                                                  without, options, *scratch, result);
+                             }
+                             scratches_->give(std::move(scratch));
+                         });
+            for (const WalkResult& result : found) {
+                std::size_t begin = 0;
+                for (const std::size_t end : result.ends) {
+                    width = std::max(width, end - std::exchange(begin, end));
+                }
+            }
         });
 
-        std::size_t width = budget ? static_cast<std::size_t>(*budget) : 0;
-        for (const WalkResult& result : found) width = std::max(width, result.nodes.size());
         Ids ids({queries, width});
         Ids origins({queries, width});
-        const auto id_matrix = mutable_matrix_view(ids);
-        const auto origin_matrix = mutable_matrix_view(origins);
+        std::int32_t* id_row = ids.mutable_data();
+        std::int32_t* origin_row = origins.mutable_data();
         without_gil([&] {
-            for (std::size_t query = 0; query < queries; ++query) {
-                const WalkResult& result = found[query];
-                std::int32_t* const id_row = id_matrix.row(query);
-                std::int32_t* const origin_row = origin_matrix.row(query);
-                std::fill(std::copy(result.nodes.begin(), result.nodes.end(), id_row),
-                          id_row + width, -1);
-                std::fill(std::copy(result.origins.begin(), result.origins.end(), origin_row),
-                          origin_row + width, 0);
+            for (const WalkResult& result : found) {
+                std::size_t begin = 0;
+                for (const std::size_t end : result.ends) {
+                    const std::size_t count = end - begin;
+                    std::copy_n(result.nodes.data() + begin, count, id_row);
+                    std::fill(id_row + count, id_row + width, -1);
+                    std::copy_n(result.origins.data() + begin, count, origin_row);
+                    std::fill(origin_row + count, origin_row + width, 0);
+                    id_row += width;
+                    origin_row += width;
+                    begin = end;
+                }
             }
         });
         return py::make_tuple(ids, origins);

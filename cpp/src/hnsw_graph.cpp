@@ -8,10 +8,7 @@
 #include <string>
 
 #include "fastrecall/error.hpp"
-
-#if defined(_MSC_VER) && !defined(__clang__)
-#include <intrin.h>
-#endif
+#include "fastrecall/prefetch.hpp"
 
 namespace fastrecall {
 namespace {
@@ -21,16 +18,6 @@ namespace {
 constexpr std::size_t kRound = 1024;
 constexpr std::size_t kNodesPerChunk = 8;
 constexpr std::size_t kTargetsPerChunk = 64;
-
-inline void prefetch(const void* address) {
-#if defined(__GNUC__) || defined(__clang__)
-    __builtin_prefetch(address);
-#elif defined(_M_X64)
-    _mm_prefetch(static_cast<const char*>(address), _MM_HINT_T0);
-#else
-    (void)address;
-#endif
-}
 
 std::uint64_t mix(std::uint64_t value) {  // splitmix64's finaliser
     value += 0x9e3779b97f4a7c15u;

@@ -8,14 +8,15 @@
 namespace fastrecall {
 namespace {
 
-// Calls visit(neighbour, weight) along the edges of one row that the mask allows.
+// Calls visit(neighbour, rows, edge) along the edges of one row that the mask allows.
 template <class Visit>
 void visit_row(const Csr& graph, const Rows& rows, std::int32_t node, TypeMask types, bool filter,
                Visit visit) {
+    const std::int32_t* const neighbours = rows.neighbours.data();
     const std::uint32_t end = rows.end(node);
     for (std::uint32_t edge = rows.begin(node); edge < end; ++edge) {
         if (filter && !graph.allows(rows, edge, types)) continue;
-        visit(rows.neighbours[edge], rows.weight(edge));
+        visit(neighbours[edge], rows, edge);
     }
 }
 
@@ -37,7 +38,7 @@ void visit_both(const Csr& graph, std::int32_t node, TypeMask types, Visit visit
         }
         const Rows& rows = take_forward ? out : in;
         const std::uint32_t edge = take_forward ? forward++ : backward++;
-        if (graph.allows(rows, edge, types)) visit(rows.neighbours[edge], rows.weight(edge));
+        if (graph.allows(rows, edge, types)) visit(rows.neighbours[edge], rows, edge);
     }
 }
 
@@ -54,12 +55,35 @@ std::uint64_t level_key(float weight, std::int32_t node) {
 
 std::int32_t key_node(std::uint64_t key) { return static_cast<std::int32_t>(key & 0xffffffffu); }
 
+// Ascending, in linear time from a few dozen ids on: by bytes, lowest first.
+void sort_ids(std::int32_t* ids, std::size_t count, std::int32_t nodes,
+              std::vector<std::int32_t>& spare) {
+    constexpr std::size_t kFew = 48;
+    if (count <= kFew) {
+        std::sort(ids, ids + count);
+        return;
+    }
+    spare.resize(std::max(spare.size(), count));
+    std::int32_t* from = ids;
+    std::int32_t* to = spare.data();
+    for (unsigned shift = 0; shift < 32 && (nodes - 1) >> shift != 0; shift += 8) {
+        std::uint32_t next[257] = {};
+        for (std::size_t i = 0; i < count; ++i) ++next[(from[i] >> shift & 255) + 1];
+        for (std::size_t digit = 1; digit < 256; ++digit) next[digit] += next[digit - 1];
+        for (std::size_t i = 0; i < count; ++i) to[next[from[i] >> shift & 255]++] = from[i];
+        std::swap(from, to);
+    }
+    if (from != ids) std::copy_n(from, count, ids);
+}
+
 // The last stamp; a node that bears it is excluded from the query.
 constexpr std::uint32_t kBarred = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
 
-WalkScratch::WalkScratch(std::int32_t nodes) : marks_(static_cast<std::size_t>(nodes)) {}
+WalkScratch::WalkScratch(const Csr& graph)
+    : stamps_(static_cast<std::size_t>(graph.nodes())),
+      weights_(graph.weighted() ? stamps_.size() : 0) {}
 
 std::unique_ptr<WalkScratch> WalkScratchPool::take() {
     {
@@ -70,7 +94,7 @@ std::unique_ptr<WalkScratch> WalkScratchPool::take() {
             return scratch;
         }
     }
-    return std::make_unique<WalkScratch>(nodes_);
+    return std::make_unique<WalkScratch>(graph_);
 }
 
 void WalkScratchPool::give(std::unique_ptr<WalkScratch> scratch) {
@@ -78,9 +102,9 @@ void WalkScratchPool::give(std::unique_ptr<WalkScratch> scratch) {
     idle_.push_back(std::move(scratch));
 }
 
-// One query. Stamps only grow: a mark below `first_stamp_` is of an earlier query, one from there
-// on was met in this query, and one equal to `stamp_` in the current step (a seed, or a level's
-// part).
+// One query. Stamps only grow: a node's stamp below `first_stamp_` is of an earlier query, one from
+// there on was met in this query, and one equal to `stamp_` in the current step (a seed, or what a
+// seed leads to in one level).
 class QueryWalk {
   public:
     QueryWalk(const Csr& graph, const WalkOptions& options, Span<const std::int32_t> seeds,
@@ -91,52 +115,63 @@ class QueryWalk {
           excluded_(excluded),
           filter_(!graph.allows_all(options.types)),
           scratch_(scratch),
-          marks_(scratch.marks_.data()),
-          stamp_(scratch.stamp_) {
+          stamps_(scratch.stamps_.data()),
+          stamp_(scratch.stamp_),
+          found_(scratch.found_),
+          queue_(scratch.queue_) {
         // A seed takes one stamp, and so does each part of a level, which holds at least one node.
         const std::uint64_t most = seeds.size + static_cast<std::uint64_t>(graph.nodes()) + 2;
         if (kBarred - stamp_ <= most) {
-            std::fill(scratch.marks_.begin(), scratch.marks_.end(), WalkScratch::Mark{});
+            std::fill(scratch.stamps_.begin(), scratch.stamps_.end(), 0u);
             stamp_ = 0;
         }
         first_stamp_ = stamp_ + 1;
-        scratch.found_.nodes.clear();
-        scratch.found_.origins.clear();
-        for (const std::int32_t node : excluded_) mark(node) = kBarred;
+        found_.count = 0;
+        scratch.runs_.clear();
+        for (const std::int32_t node : excluded_) stamps_[node] = kBarred;
     }
 
     ~QueryWalk() {
-        for (const std::int32_t node : excluded_) mark(node) = 0;
+        for (const std::int32_t node : excluded_) stamps_[node] = 0;
     }
 
     QueryWalk(const QueryWalk&) = delete;
     QueryWalk& operator=(const QueryWalk&) = delete;
 
-    WalkResult run() {
+    void run(WalkResult& result) {
         if (options_.order == WalkOrder::seed) {
             by_seed();
         } else {
             by_depth();
         }
-        WalkResult& found = scratch_.found_;
-        if (full()) {
-            found.nodes.resize(static_cast<std::size_t>(options_.budget));
-            found.origins.resize(static_cast<std::size_t>(options_.budget));
+        if (full()) found_.count = static_cast<std::size_t>(options_.budget);
+        const std::int32_t* const nodes = found_.values.data();
+        result.nodes.insert(result.nodes.end(), nodes, nodes + found_.count);
+        std::size_t begin = 0;
+        for (const WalkScratch::Run& run : scratch_.runs_) {
+            const std::size_t end = std::min(run.end, found_.count);
+            if (end > begin) result.origins.insert(result.origins.end(), end - begin, run.origin);
+            begin = std::max(begin, end);
         }
-        return found;
+        result.ends.push_back(result.nodes.size());
     }
 
   private:
-    std::uint32_t& mark(std::int32_t node) { return marks_[node].stamp; }
-
     bool full() const {
-        return options_.budget >= 0 &&
-               scratch_.found_.nodes.size() >= static_cast<std::size_t>(options_.budget);
+        return options_.budget >= 0 && found_.count >= static_cast<std::size_t>(options_.budget);
     }
 
-    void emit(std::int32_t node, std::int32_t origin) {
-        scratch_.found_.nodes.push_back(node);
-        scratch_.found_.origins.push_back(origin);
+    static void make_room(WalkScratch::List& list, std::size_t more) {
+        if (list.values.size() < list.count + more) {
+            list.values.resize(std::max(2 * list.values.size(), list.count + more));
+        }
+    }
+
+    std::size_t degree(std::int32_t node) const {
+        const Rows& out = graph_.out();
+        const Rows& in = graph_.in();
+        return out.end(node) - out.begin(node) +
+               (options_.undirected ? in.end(node) - in.begin(node) : 0u);
     }
 
     template <class Visit>
@@ -148,86 +183,137 @@ class QueryWalk {
         }
     }
 
+    // All nodes found since the last run come from this seed.
+    void end_run(std::size_t rank) {
+        scratch_.runs_.push_back({found_.count, static_cast<std::int32_t>(rank + 1)});
+    }
+
     void by_seed() {
-        std::vector<std::int32_t>& queue = scratch_.queue_;
         for (std::size_t rank = 0; rank < seeds_.size && !full(); ++rank) {
             const std::int32_t seed = seeds_[rank];
-            if (seed < 0 || mark(seed) == kBarred) continue;
-            const auto origin = static_cast<std::int32_t>(rank + 1);
+            if (seed < 0 || stamps_[seed] == kBarred) continue;
             ++stamp_;
-            const auto reach = [&](std::int32_t node, float) {
-                const std::uint32_t seen = mark(node);
-                if (seen >= stamp_) return;  // met from this seed already, or excluded
-                mark(node) = stamp_;
-                queue.push_back(node);
-                if (seen < first_stamp_) emit(node, origin);
-            };
-            queue.clear();
-            reach(seed, 0.0f);
+            queue_.count = 0;
+            make_room(queue_, 1);
+            make_room(found_, 1);
+            queue_.values[queue_.count++] = seed;
+            if (stamps_[seed] < first_stamp_) found_.values[found_.count++] = seed;
+            stamps_[seed] = stamp_;
             std::size_t next = 0;
-            for (std::int32_t depth = 0; depth < options_.depth && next < queue.size(); ++depth) {
-                for (const std::size_t end = queue.size(); next < end && !full(); ++next) {
-                    expand(queue[next], reach);
+            for (std::int32_t depth = 0; depth < options_.depth && next < queue_.count; ++depth) {
+                for (const std::size_t end = queue_.count; next < end && !full(); ++next) {
+                    expand_of_seed(queue_.values[next]);
                 }
-                if (full()) return;
             }
+            end_run(rank);
         }
     }
 
+    // Queues the neighbours that were not met from this seed, and emits those of them that were not
+    // met in this query. No branches: whether a neighbour is new is anybody's guess.
+    void expand_of_seed(std::int32_t node) {
+        const std::size_t most = degree(node);
+        make_room(queue_, most);
+        make_room(found_, most);
+        std::int32_t* queued = queue_.values.data() + queue_.count;
+        std::int32_t* found = found_.values.data() + found_.count;
+        std::uint32_t* const stamps = stamps_;
+        const std::uint32_t stamp = stamp_;
+        const std::uint32_t first = first_stamp_;
+        expand(node, [&](std::int32_t neighbour, const Rows&, std::uint32_t) {
+            const std::uint32_t seen = stamps[neighbour];
+            stamps[neighbour] = std::max(seen, stamp);  // what is barred stays so
+            *queued = neighbour;
+            *found = neighbour;
+            queued += seen < stamp;
+            found += seen < first;
+        });
+        queue_.count = static_cast<std::size_t>(queued - queue_.values.data());
+        found_.count = static_cast<std::size_t>(found - found_.values.data());
+    }
+
     void by_depth() {
-        const std::vector<std::int32_t>& nodes = scratch_.found_.nodes;
-        const std::vector<std::int32_t>& origins = scratch_.found_.origins;
         ++stamp_;
+        make_room(found_, seeds_.size);
         for (std::size_t rank = 0; rank < seeds_.size && !full(); ++rank) {
             const std::int32_t seed = seeds_[rank];
-            if (seed < 0 || mark(seed) >= first_stamp_) continue;
-            mark(seed) = stamp_;
-            emit(seed, static_cast<std::int32_t>(rank + 1));
+            if (seed < 0 || stamps_[seed] >= first_stamp_) continue;
+            stamps_[seed] = stamp_;
+            found_.values[found_.count++] = seed;
+            end_run(rank);
         }
-        std::size_t next = 0;
-        for (std::int32_t depth = 0; depth < options_.depth && next < nodes.size(); ++depth) {
-            const std::size_t end = nodes.size();
-            // A level is ordered by seed rank, so what one rank leads to is complete before the
-            // next rank is looked at, and a full budget stops in the middle of a level.
-            while (next < end && !full()) {
-                const std::int32_t origin = origins[next];
-                std::size_t part_end = next;
-                while (part_end < end && origins[part_end] == origin) ++part_end;
-                next = expand_part(next, part_end, origin);
-            }
+        std::size_t run = 0;
+        for (std::int32_t depth = 0; depth < options_.depth; ++depth) {
+            // A level is made of runs by seed rank. What one run leads to is complete before the
+            // next is looked at, so that a full budget stops in the middle of a level.
+            const std::size_t level_end = scratch_.runs_.size();
+            if (run == level_end) return;
+            for (; run < level_end && !full(); ++run) expand_run(run);
             if (full()) return;
         }
     }
 
-    // Emits what nodes[begin, end), all of one seed, lead to; returns `end`.
-    std::size_t expand_part(std::size_t begin, std::size_t end, std::int32_t origin) {
-        std::vector<std::int32_t>& part = scratch_.queue_;
-        part.clear();
+    // Emits what a run, all of one seed, leads to, as a run of the next level.
+    void expand_run(std::size_t run) {
+        const std::size_t begin = run == 0 ? 0 : scratch_.runs_[run - 1].end;
+        const std::size_t end = scratch_.runs_[run].end;
+        queue_.count = 0;
         ++stamp_;
-        const auto reach = [&](std::int32_t node, float weight) {
-            WalkScratch::Mark& met = marks_[node];
-            if (met.stamp < first_stamp_) {
-                met = {stamp_, weight};
-                part.push_back(node);
-            } else if (met.stamp == stamp_ && weight > met.weight) {
-                met.weight = weight;
-            }
-        };
         for (std::size_t place = begin; place < end; ++place) {
-            expand(scratch_.found_.nodes[place], reach);
+            const std::int32_t node = found_.values[place];
+            make_room(queue_, degree(node));
+            if (graph_.weighted()) {
+                expand_weighted(node);
+            } else {
+                expand_unweighted(node);
+            }
         }
+        if (queue_.count == 0) return;
+        make_room(found_, queue_.count);
+        std::int32_t* const found = found_.values.data() + found_.count;
         if (graph_.weighted()) {
-            std::vector<std::uint64_t>& keys = scratch_.level_;
+            std::vector<std::uint64_t>& keys = scratch_.keys_;
             keys.clear();
-            for (const std::int32_t node : part)
-                keys.push_back(level_key(marks_[node].weight, node));
+            for (std::size_t i = 0; i < queue_.count; ++i) {
+                const std::int32_t node = queue_.values[i];
+                keys.push_back(level_key(scratch_.weights_[static_cast<std::size_t>(node)], node));
+            }
             std::sort(keys.begin(), keys.end());
-            for (const std::uint64_t key : keys) emit(key_node(key), origin);
+            for (std::size_t i = 0; i < queue_.count; ++i) found[i] = key_node(keys[i]);
         } else {
-            std::sort(part.begin(), part.end());
-            for (const std::int32_t node : part) emit(node, origin);
+            sort_ids(queue_.values.data(), queue_.count, graph_.nodes(), scratch_.spare_);
+            std::copy_n(queue_.values.data(), queue_.count, found);
         }
-        return end;
+        found_.count += queue_.count;
+        scratch_.runs_.push_back({found_.count, scratch_.runs_[run].origin});
+    }
+
+    void expand_unweighted(std::int32_t node) {
+        std::int32_t* queued = queue_.values.data() + queue_.count;
+        std::uint32_t* const stamps = stamps_;
+        const std::uint32_t stamp = stamp_;
+        const std::uint32_t first = first_stamp_;
+        expand(node, [&](std::int32_t neighbour, const Rows&, std::uint32_t) {
+            const std::uint32_t seen = stamps[neighbour];
+            stamps[neighbour] = std::max(seen, stamp);
+            *queued = neighbour;
+            queued += seen < first;
+        });
+        queue_.count = static_cast<std::size_t>(queued - queue_.values.data());
+    }
+
+    void expand_weighted(std::int32_t node) {
+        expand(node, [&](std::int32_t neighbour, const Rows& rows, std::uint32_t edge) {
+            std::uint32_t& seen = stamps_[neighbour];
+            float& best = scratch_.weights_[static_cast<std::size_t>(neighbour)];
+            if (seen < first_stamp_) {
+                seen = stamp_;
+                best = rows.weights[edge];
+                queue_.values[queue_.count++] = neighbour;
+            } else if (seen == stamp_) {
+                best = std::max(best, rows.weights[edge]);
+            }
+        });
     }
 
     const Csr& graph_;
@@ -236,14 +322,16 @@ class QueryWalk {
     const Span<const std::int32_t> excluded_;
     const bool filter_;
     WalkScratch& scratch_;
-    WalkScratch::Mark* marks_;
+    std::uint32_t* const stamps_;
     std::uint32_t& stamp_;
     std::uint32_t first_stamp_ = 0;
+    WalkScratch::List& found_;
+    WalkScratch::List& queue_;
 };
 
-WalkResult walk(const Csr& graph, Span<const std::int32_t> seeds, Span<const std::int32_t> excluded,
-                const WalkOptions& options, WalkScratch& scratch) {
-    return QueryWalk(graph, options, seeds, excluded, scratch).run();
+void walk(const Csr& graph, Span<const std::int32_t> seeds, Span<const std::int32_t> excluded,
+          const WalkOptions& options, WalkScratch& scratch, WalkResult& result) {
+    QueryWalk(graph, options, seeds, excluded, scratch).run(result);
 }
 
 }  // namespace fastrecall

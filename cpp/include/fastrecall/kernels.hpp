@@ -84,8 +84,8 @@ struct Kernels {
     std::int32_t (*dot_codes)(const std::uint8_t* codes, const std::int8_t* query,
                               std::int32_t bias, std::size_t padded);
 
-    // For each of `count` rows, sum of (codes[row * width + i] - kCodeBias) * (with[i] - kCodeBias),
-    // exact whatever the codes in 1..255. `width` is a multiple of kCodeRowStep.
+    // For each of `count` rows, sum of (codes[row * width + i] - kCodeBias) * (with[i] -
+    // kCodeBias), exact whatever the codes in 1..255. `width` is a multiple of kCodeRowStep.
     void (*dot_code_rows)(const std::uint8_t* codes, std::size_t width, const std::int32_t* rows,
                           std::size_t count, const std::uint8_t* with, std::int32_t* sums);
 

@@ -28,48 +28,59 @@ struct WalkOptions {
     bool undirected = false;  // also walk edges backwards
 };
 
-// What one query found, in the order of emission. origins[i] is the place (from 1) in the query's
-// seeds of the seed that led to nodes[i].
+// What queries found, one after the other, each in the order of emission: query i has the places
+// from ends[i - 1] (or 0) to ends[i]. An origin is the place (from 1) in the query's seeds of the
+// seed that led to the node.
 struct WalkResult {
     std::vector<std::int32_t> nodes;
     std::vector<std::int32_t> origins;
+    std::vector<std::size_t> ends;
 };
 
 // What a walk marks and queues; reused, so that a query costs what it touches and never O(nodes).
 class WalkScratch {
   public:
-    explicit WalkScratch(std::int32_t nodes);
+    explicit WalkScratch(const Csr& graph);
 
   private:
     friend class QueryWalk;
-    struct Mark {
-        std::uint32_t stamp = 0;
-        float weight = 0;
+    // A list that is written without asking for room each time: there always is room for the row
+    // being expanded.
+    struct List {
+        std::vector<std::int32_t> values;
+        std::size_t count = 0;
     };
-    std::vector<Mark> marks_;
+    struct Run {
+        std::size_t end;  // in found_
+        std::int32_t origin;
+    };
+    std::vector<std::uint32_t> stamps_;
     std::uint32_t stamp_ = 0;
-    std::vector<std::int32_t> queue_;
-    std::vector<std::uint64_t> level_;
-    WalkResult found_;
+    std::vector<float> weights_;  // empty for a graph without weights
+    List found_;
+    List queue_;
+    std::vector<Run> runs_;
+    std::vector<std::uint64_t> keys_;
+    std::vector<std::int32_t> spare_;
 };
 
 // Scratches of one graph, lent to the threads that walk.
 class WalkScratchPool {
   public:
-    explicit WalkScratchPool(std::int32_t nodes) : nodes_(nodes) {}
+    explicit WalkScratchPool(const Csr& graph) : graph_(graph) {}
     std::unique_ptr<WalkScratch> take();
     void give(std::unique_ptr<WalkScratch> scratch);
 
   private:
-    std::int32_t nodes_;
+    const Csr& graph_;
     std::mutex mutex_;
     std::vector<std::unique_ptr<WalkScratch>> idle_;
 };
 
-// One walk. `seeds` by rank, places below 0 skipped; `excluded` nodes are neither emitted nor
-// passed through. All ids must lie below graph.nodes().
-WalkResult walk(const Csr& graph, Span<const std::int32_t> seeds, Span<const std::int32_t> excluded,
-                const WalkOptions& options, WalkScratch& scratch);
+// One walk, appended to `result`. `seeds` by rank, places below 0 skipped; `excluded` nodes are
+// neither emitted nor passed through. All ids must lie below graph.nodes().
+void walk(const Csr& graph, Span<const std::int32_t> seeds, Span<const std::int32_t> excluded,
+          const WalkOptions& options, WalkScratch& scratch, WalkResult& result);
 
 // Depth of every node from `source`, -1 where it is not reached. Direction-optimising: wide levels
 // are found from the side of the unreached nodes, which stop at their first reached neighbour.
