@@ -17,7 +17,7 @@ namespace fastrecall::bindings {
 namespace {
 
 // A few hundred microseconds of walking, so that handing out chunks costs nothing.
-constexpr std::size_t kQueriesPerChunk = 16;
+constexpr std::size_t kQueriesPerChunk = 8;
 
 using Ids = Array<std::int32_t>;
 
@@ -75,7 +75,7 @@ class PyGraph {
         if (excludes) check_exclusions(view(offsets), view(excluded), queries);
 
         const std::size_t chunks = (queries + kQueriesPerChunk - 1) / kQueriesPerChunk;
-        std::vector<WalkResult> found(chunks);
+        std::vector<WalkResult> found = scratches_->take_results(chunks);
         const Matrix<const std::int32_t> seed_rows = matrix_view(seeds);
         const Span<const std::int64_t> starts = view(offsets);
         const Span<const std::int32_t> barred = view(excluded);
@@ -100,30 +100,23 @@ class PyGraph {
                          });
             for (const WalkResult& result : found) {
                 std::size_t begin = 0;
-                for (const std::size_t end : result.ends) {
-                    width = std::max(width, end - std::exchange(begin, end));
+                for (const WalkResult::Query& query : result.queries) {
+                    width = std::max(width, query.end - std::exchange(begin, query.end));
                 }
             }
         });
 
         Ids ids({queries, width});
         Ids origins({queries, width});
-        std::int32_t* id_row = ids.mutable_data();
-        std::int32_t* origin_row = origins.mutable_data();
+        const auto id_rows = mutable_matrix_view(ids);
+        const auto origin_rows = mutable_matrix_view(origins);
         without_gil([&] {
-            for (const WalkResult& result : found) {
-                std::size_t begin = 0;
-                for (const std::size_t end : result.ends) {
-                    const std::size_t count = end - begin;
-                    std::copy_n(result.nodes.data() + begin, count, id_row);
-                    std::fill(id_row + count, id_row + width, -1);
-                    std::copy_n(result.origins.data() + begin, count, origin_row);
-                    std::fill(origin_row + count, origin_row + width, 0);
-                    id_row += width;
-                    origin_row += width;
-                    begin = end;
+            parallel_for(chunks, 1, how, [&](std::size_t first, std::size_t last, unsigned) {
+                for (std::size_t chunk = first; chunk < last; ++chunk) {
+                    write_rows(found[chunk], chunk * kQueriesPerChunk, id_rows, origin_rows);
                 }
-            }
+            });
+            scratches_->give(std::move(found));
         });
         return py::make_tuple(ids, origins);
     }
@@ -154,6 +147,28 @@ class PyGraph {
     }
 
   private:
+    // What the queries from `row` on found, padded to the width of the matrices.
+    static void write_rows(const WalkResult& result, std::size_t row, Matrix<std::int32_t> ids,
+                           Matrix<std::int32_t> origins) {
+        std::size_t begin = 0;
+        std::size_t run = 0;
+        for (const WalkResult::Query& query : result.queries) {
+            std::int32_t* const id_row = ids.row(row);
+            std::fill(std::copy_n(result.nodes.data() + begin, query.end - begin, id_row),
+                      id_row + ids.cols, -1);
+            std::int32_t* const origin_row = origins.row(row);
+            std::int32_t* origin = origin_row;
+            for (; run < query.runs; ++run) {
+                std::int32_t* const end = origin_row + (result.runs[run].end - begin);
+                std::fill(origin, end, result.runs[run].origin);
+                origin = end;
+            }
+            std::fill(origin, origin_row + origins.cols, 0);
+            begin = query.end;
+            ++row;
+        }
+    }
+
     static std::int64_t nodes_named_by(const EdgeList& edges) {
         std::int32_t highest = -1;
         for (const std::int32_t id : edges.sources) highest = std::max(highest, id);

@@ -102,6 +102,22 @@ void WalkScratchPool::give(std::unique_ptr<WalkScratch> scratch) {
     idle_.push_back(std::move(scratch));
 }
 
+std::vector<WalkResult> WalkScratchPool::take_results(std::size_t count) {
+    std::vector<WalkResult> results;
+    {
+        const std::lock_guard<std::mutex> hold(mutex_);
+        results.swap(results_);
+    }
+    results.resize(count);
+    for (WalkResult& result : results) result.clear();
+    return results;
+}
+
+void WalkScratchPool::give(std::vector<WalkResult> results) {
+    const std::lock_guard<std::mutex> hold(mutex_);
+    results_ = std::move(results);
+}
+
 // One query. Stamps only grow: a node's stamp below `first_stamp_` is of an earlier query, one from
 // there on was met in this query, and one equal to `stamp_` in the current step (a seed, or what a
 // seed leads to in one level).
@@ -145,15 +161,13 @@ class QueryWalk {
             by_depth();
         }
         if (full()) found_.count = static_cast<std::size_t>(options_.budget);
+        const std::size_t before = result.nodes.size();
         const std::int32_t* const nodes = found_.values.data();
         result.nodes.insert(result.nodes.end(), nodes, nodes + found_.count);
-        std::size_t begin = 0;
-        for (const WalkScratch::Run& run : scratch_.runs_) {
-            const std::size_t end = std::min(run.end, found_.count);
-            if (end > begin) result.origins.insert(result.origins.end(), end - begin, run.origin);
-            begin = std::max(begin, end);
+        for (const WalkResult::Run& run : scratch_.runs_) {
+            result.runs.push_back({before + std::min(run.end, found_.count), run.origin});
         }
-        result.ends.push_back(result.nodes.size());
+        result.queries.push_back({result.nodes.size(), result.runs.size()});
     }
 
   private:

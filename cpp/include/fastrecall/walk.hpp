@@ -28,13 +28,26 @@ struct WalkOptions {
     bool undirected = false;  // also walk edges backwards
 };
 
-// What queries found, one after the other, each in the order of emission: query i has the places
-// from ends[i - 1] (or 0) to ends[i]. An origin is the place (from 1) in the query's seeds of the
-// seed that led to the node.
+// What queries found, one after the other, each in the order of emission. Nodes that one seed led
+// to stand together: a run ends before place `end` and begins where the one before it ends.
 struct WalkResult {
+    struct Run {
+        std::size_t end;      // in nodes
+        std::int32_t origin;  // place (from 1) of the seed in the query's seeds
+    };
+    struct Query {
+        std::size_t end;   // in nodes
+        std::size_t runs;  // end in runs
+    };
     std::vector<std::int32_t> nodes;
-    std::vector<std::int32_t> origins;
-    std::vector<std::size_t> ends;
+    std::vector<Run> runs;
+    std::vector<Query> queries;
+
+    void clear() {
+        nodes.clear();
+        runs.clear();
+        queries.clear();
+    }
 };
 
 // What a walk marks and queues; reused, so that a query costs what it touches and never O(nodes).
@@ -50,16 +63,12 @@ class WalkScratch {
         std::vector<std::int32_t> values;
         std::size_t count = 0;
     };
-    struct Run {
-        std::size_t end;  // in found_
-        std::int32_t origin;
-    };
     std::vector<std::uint32_t> stamps_;
     std::uint32_t stamp_ = 0;
     std::vector<float> weights_;  // empty for a graph without weights
     List found_;
     List queue_;
-    std::vector<Run> runs_;
+    std::vector<WalkResult::Run> runs_;  // ends in found_
     std::vector<std::uint64_t> keys_;
     std::vector<std::int32_t> spare_;
 };
@@ -71,10 +80,15 @@ class WalkScratchPool {
     std::unique_ptr<WalkScratch> take();
     void give(std::unique_ptr<WalkScratch> scratch);
 
+    // Empty results whose memory is in use already: fresh pages would cost more than the walks.
+    std::vector<WalkResult> take_results(std::size_t count);
+    void give(std::vector<WalkResult> results);
+
   private:
     const Csr& graph_;
     std::mutex mutex_;
     std::vector<std::unique_ptr<WalkScratch>> idle_;
+    std::vector<WalkResult> results_;
 };
 
 // One walk, appended to `result`. `seeds` by rank, places below 0 skipped; `excluded` nodes are
