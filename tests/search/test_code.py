@@ -12,7 +12,7 @@ from fastrecall.corpus.code import CodeChunk, CodeCorpus, load_code
 from fastrecall.embedding import embed
 from fastrecall.errors import CorpusError, InputError
 from fastrecall.search.code import CODE_ARMS, CodeIndex, CodeSettings
-from fastrecall.search.code_text import chunk_text, code_terms, without_licence
+from fastrecall.search.code_text import chunk_text, without_licence
 from fastrecall.types import Vectors
 
 
@@ -82,8 +82,8 @@ def test_semantic_is_the_mean_of_two_cosines(corpus: CodeCorpus) -> None:
     query = fake(["open the rows"], kind="query")[0]
     for at, score in zip(of.ids[0], of.scores[0], strict=True):
         text = chunk_text(corpus.chunks[at])
-        whole, summary = fake([text.whole, text.summary], kind="passage") @ query
-        assert score == pytest.approx((whole + 3 * summary) / 4, abs=1e-6)
+        code, summary = fake([text.head, text.summary], kind="passage") @ query
+        assert score == pytest.approx((code + 3 * summary) / 4, abs=1e-6)
 
 
 def test_a_query_without_any_known_word_still_has_a_semantic_order(corpus: CodeCorpus) -> None:
@@ -162,8 +162,3 @@ def test_a_licence_is_no_content() -> None:
     assert chunk_text(CodeChunk("a", "rust", (), 1, 9, licence + "fn a() {}")).body == "fn a() {}"
     assert without_licence("// licence alone") == "// licence alone"
     assert without_licence("// Opens.\nfn licence() {}") == "// Opens.\nfn licence() {}"
-
-
-def test_stems_stand_beside_words_and_never_meet_them() -> None:
-    assert code_terms("retries")[0] == "retries"
-    assert set(code_terms("retries")) & set(code_terms("retry")) == {"retri~"}

@@ -18,7 +18,6 @@ from fastrecall.errors import CorpusError, InputError
 from fastrecall.search.bm25 import BM25
 from fastrecall.search.code_text import (
     chunk_text,
-    code_terms,
     fields,
     without_question_words,
 )
@@ -48,16 +47,13 @@ class Embed(Protocol):
 class CodeSettings:
     """How code is scored.
 
-    ``weights`` of the BM25 fields, ``k1`` and ``b`` as in `BM25`; ``lexical`` is the weight of the
-    z-score of BM25 beside that of the cosine; ``summary`` that of the summary's vector beside the
-    code's.
+    ``weights`` of the BM25 fields; ``lexical`` is the weight of the z-score of BM25 beside that of
+    the cosine; ``summary`` that of the summary's vector beside the code's.
     """
 
     weights: Mapping[str, float] = field(
-        default_factory=lambda: {"path": 2.0, "symbols": 4.0, "documentation": 1.0, "body": 1.0}
+        default_factory=lambda: {"path": 3.0, "symbols": 6.0, "documentation": 2.0, "body": 1.0}
     )
-    k1: float = 1.2
-    b: float = 0.6
     lexical: float = 0.9
     summary: float = 1.0
 
@@ -125,13 +121,11 @@ class CodeIndex:
                 "search all of its text with include='all'"
             )
         texts = [chunk_text(corpus.chunks[at]) for at in ids]
-        heads = [f"{descriptions[at]}\n" if descriptions else "" for at in ids]
-        whole = [head + text.whole for head, text in zip(heads, texts, strict=True)]
-        summary = [head + text.summary for head, text in zip(heads, texts, strict=True)]
-        vectors = embed([*whole, *summary], kind="passage")
-        lexical = BM25(
-            fields(texts), weights=settings.weights, k1=settings.k1, b=settings.b, terms=code_terms
-        )
+        lines = [f"{descriptions[at]}\n" if descriptions else "" for at in ids]
+        code = [line + text.head for line, text in zip(lines, texts, strict=True)]
+        summaries = [line + text.summary for line, text in zip(lines, texts, strict=True)]
+        vectors = embed([*code, *summaries], kind="passage")
+        lexical = BM25(fields(texts), weights=settings.weights)
         # The dot product is linear: one mean vector gives the mean of both cosines.
         share = np.float32(settings.summary / (1 + settings.summary))
         mean = (1 - share) * vectors[: len(ids)] + share * vectors[len(ids) :]

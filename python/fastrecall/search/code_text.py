@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from fastrecall._lazy import require
 from fastrecall.corpus.code import CodeChunk
-from fastrecall.search import tokens
 
 _PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
 _COMMENT = re.compile(
@@ -20,6 +17,10 @@ _ATTRIBUTE = re.compile(r"\s*(?:#!?\[|@[\w.]+)")
 _LICENCE = re.compile(r"copyright|licen[sc]e", re.IGNORECASE)
 _DOCSTRING = re.compile(r'\s*[rR]?("""|\'\'\')(.*?)\1', re.DOTALL)
 _SIGNATURE_CHARACTERS = 200
+
+HEAD_CHARACTERS = 600
+"""How much of a chunk's code is embedded. What a function is stands at its head: twice as much took
+twice the time to index, and found nothing more."""
 
 _STOP = frozenset(
     """a after an and any are as at be been being before between but by can could did do does during
@@ -35,36 +36,42 @@ class ChunkText:
     """The parts of one chunk as texts."""
 
     path: str
-    symbols: str
+    symbols: tuple[str, ...]
     documentation: str
     signature: str
     body: str
 
     @property
-    def whole(self) -> str:
-        """For embedding: where it stands, then the code as it is."""
-        return f"{self.path} {self.symbols}\n{self.body}"
+    def head(self) -> str:
+        """For embedding: where it stands, then the code as it is, as far as it is worth reading."""
+        return f"{self.path} {'; '.join(self.symbols)}\n{self.body}"[:HEAD_CHARACTERS]
 
     @property
     def summary(self) -> str:
         """For embedding: what it is called and said to do, in plain words.
 
         >>> chunk = CodeChunk("src/net/retry.rs", "rust", ("impl Client > fn sendAgain",), 1, 2,
-        ...     "/// Sends once more.\\nfn sendAgain(times: u8) {")
+        ...     "/// Sends once more.\nfn sendAgain(times: u8) {")
         >>> chunk_text(chunk).summary
-        'src net retry. impl Client. fn send Again. Sends once more. fn send Again times u8'
+        'net retry. impl Client. fn send Again. Sends once more. fn send Again times u8'
         """
-        path = spoken(str(PurePosixPath(self.path).with_suffix("")))
-        parts = [path, *map(spoken, self.symbols.split(" > ")), self.documentation]
-        return ". ".join(part.strip(" .") for part in [*parts, spoken(self.signature)] if part)
+        around = self.symbols[0].rpartition(" > ")[0] if self.symbols else ""
+        names = dict.fromkeys(spoken(symbol.rpartition(" > ")[2]) for symbol in self.symbols)
+        parts = [
+            _spoken_path(self.path),
+            spoken(around),
+            "; ".join(names),
+            self.documentation.rstrip("."),
+            spoken(self.signature),
+        ]
+        return ". ".join(filter(None, parts))
 
 
 def chunk_text(chunk: CodeChunk) -> ChunkText:
     """Take a chunk apart."""
     body = chunk.text if chunk.start > 1 else without_licence(chunk.text)
     documentation, signature = _documentation_and_signature(body)
-    symbols = "; ".join(chunk.symbols)
-    return ChunkText(chunk.path, symbols, documentation, signature, body)
+    return ChunkText(chunk.path, chunk.symbols, documentation, signature, body)
 
 
 def without_licence(text: str) -> str:
@@ -101,46 +108,24 @@ def without_question_words(query: str) -> str:
     return " ".join(kept) or query
 
 
-def code_terms(word: str) -> tuple[str, ...]:
-    """Index terms of one word: as in tickets, and the stem of each beside it.
-
-    Both, for they answer different questions: the exact form tells ``Config`` from ``configure``,
-    the stem finds ``retries`` for "retry". Stems carry a mark, so that the two never meet.
-
-    >>> code_terms("open_tables")
-    ('open_tables', 'open', 'tables', 'open_tabl~', 'open~', 'tabl~')
-    """
-    return _terms_and_stems(word)
-
-
-@functools.lru_cache(maxsize=1 << 16)
-def _terms_and_stems(word: str) -> tuple[str, ...]:
-    terms = tokens.terms(word)
-    return (*terms, *dict.fromkeys(f"{_stemmer().stemWord(term)}~" for term in terms))
-
-
-@functools.cache
-def _stemmer() -> _Stemmer:
-    snowball = require("snowballstemmer", extra="code", purpose="searching code")
-    stemmer: _Stemmer = snowball.stemmer("english")
-    return stemmer
-
-
-class _Stemmer:
-    """What is used of a snowball stemmer."""
-
-    def stemWord(self, word: str) -> str:  # noqa: N802
-        raise NotImplementedError
-
-
 def fields(texts: list[ChunkText]) -> Mapping[str, list[str]]:
     """The texts as fields of a lexical index."""
     return {
         "path": [text.path for text in texts],
-        "symbols": [text.symbols for text in texts],
+        "symbols": ["; ".join(text.symbols) for text in texts],
         "documentation": [text.documentation for text in texts],
         "body": [text.body for text in texts],
     }
+
+
+def _spoken_path(path: str) -> str:
+    """The path as words, without those that every path has.
+
+    >>> _spoken_path("src/store/mod.rs")
+    'store'
+    """
+    parts = PurePosixPath(path).with_suffix("").parts
+    return spoken(" ".join(part for part in parts if part not in ("src", "mod", "__init__")))
 
 
 def _documentation_and_signature(text: str) -> tuple[str, str]:
