@@ -68,10 +68,10 @@ def test_metrics_are_those_worked_out_by_hand(corpus: CodeCorpus, asked: CodeGol
 def test_rows_tell_ranks_and_what_came_instead(corpus: CodeCorpus, asked: CodeGold) -> None:
     rows = run(corpus, asked)["queries"]
     assert [row["ranks"]["code"]["bm25"] for row in rows] == [1, 1, None, None]
-    assert rows[2]["misses"]["code"]["bm25"] == []
-    assert rows[3]["misses"]["code"]["bm25"] == ["echo.rs:1-3"]
+    assert rows[2]["misses"]["code"]["bm25"] == {"rank": None, "top": []}
+    assert rows[3]["misses"]["code"]["bm25"] == {"rank": None, "top": ["echo.rs:1-3"]}
     assert rows[3]["targets"] == ["gone.rs:1-3:2"]
-    assert len(rows[3]["misses"]["code"]["hybrid"]) == 3
+    assert len(rows[3]["misses"]["code"]["hybrid"]["top"]) == 3
     assert "bm25" not in rows[0]["misses"]["code"]
 
 

@@ -41,6 +41,9 @@ TITLES = {
     REASONING: "hybrid + reasoning",
 }
 
+HITS_WITHIN = 10
+"""A query counts as a hit when its first answer is within these places."""
+
 _SAMPLES = 2000
 _TOP = 3
 """How many results that came instead are told for a miss."""
@@ -102,7 +105,7 @@ def evaluate_code(
         ModelError: the embedding model cannot be had.
         RemoteError: a rerank call failed and the reasoner is told to stop then.
     """
-    if depth < 10:
+    if depth < HITS_WITHIN:
         raise InputError(f"depth is {depth}; expected 10 or more, for the metrics look that far")
     absent = gold.absent(corpus.chunks)
     if len(absent) == sum(len(query.targets) for query in gold.queries):
@@ -196,6 +199,7 @@ def _arm(
 def _arm_block(title: str, arm: _Arm, *, seed: int) -> dict[str, Any]:
     n = len(arm.rankings)
     hits_at = [int(((arm.best > 0) & (arm.best <= k)).sum()) for k in range(1, 21)]
+    hits = hits_at[HITS_WITHIN - 1]
     block: dict[str, Any] = {"title": title, "n": n}
     intervals: dict[str, list[float]] = {}
     for name in METRICS:
@@ -204,14 +208,16 @@ def _arm_block(title: str, arm: _Arm, *, seed: int) -> dict[str, Any]:
         value = estimate(metric, of, samples=_SAMPLES, seed=seed)
         block[name] = value.mean
         intervals[name] = [value.low, value.high]
-    shown = [chunk.end - chunk.start + 1 for ranking in arm.rankings for chunk in ranking[:10]]
+    shown = [
+        chunk.end - chunk.start + 1 for ranking in arm.rankings for chunk in ranking[:HITS_WITHIN]
+    ]
     return block | {
         "ci95": intervals,
         "mrr_ci95": intervals["mrr"],
-        "hits": hits_at[9],
+        "hits": hits,
         "pairs": n,
-        "rate": hits_at[9] / n,
-        "wilson95": list(wilson(hits_at[9], n)),
+        "rate": hits / n,
+        "wilson95": list(wilson(hits, n)),
         "hits_at": hits_at,
         "mean_output": float(np.mean([len(ranking) for ranking in arm.rankings])),
         "mean_lines": float(np.mean(shown)) if shown else 0.0,
@@ -235,18 +241,24 @@ def _gain(better: str, base: str, arms: Mapping[str, _Arm]) -> dict[str, Any]:
 def _rows(
     gold: CodeGold, arms: Mapping[str, _Arm], reranked: Sequence[Reranked]
 ) -> list[dict[str, Any]]:
+    """One row a query: ranks within the ten that hits are counted in, and what a miss got."""
     rows = []
     for at, query in enumerate(gold.queries):
+        best = {arm: int(of.best[at]) or None for arm, of in arms.items()}
+        hit = {arm: rank if rank and rank <= HITS_WITHIN else None for arm, rank in best.items()}
         row: dict[str, Any] = {
             "query": query.text,
             "line": query.line,
             "targets": [f"{target}:{target.grade}" for target in query.targets],
-            "ranks": {PROTOCOL: {arm: int(of.best[at]) or None for arm, of in arms.items()}},
+            "ranks": {PROTOCOL: hit},
             "misses": {
                 PROTOCOL: {
-                    arm: [chunk.where for chunk in of.rankings[at][:_TOP]]
+                    arm: {
+                        "rank": best[arm],
+                        "top": [chunk.where for chunk in of.rankings[at][:_TOP]],
+                    }
                     for arm, of in arms.items()
-                    if not 0 < of.best[at] <= 10
+                    if hit[arm] is None
                 }
             },
         }
