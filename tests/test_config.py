@@ -121,6 +121,7 @@ def test_the_current_folder_is_the_project(tmp_path: Path, monkeypatch: pytest.M
          r'context_level is "all"; expected one of full, snippets, signatures'),
         ('model = ""', 'model = "gpt"', r'model is "gpt"; expected provider:model'),
         ('base_url = ""', 'base_url = "file:///etc"', r"expected an http or https address"),
+        ('base_url = ""', 'base_url = "http://host:x/"', r"https address \(Port"),
         ('base_url = ""', 'base_url = "https://me:pw@host/v1"', r"without user name"),
         ('links = ["published"]', 'links = ["guess"]', r"links is .*; expected at least one of"),
         ('links = ["published"]', 'links = "published"', r"links is \"published\"; expected"),

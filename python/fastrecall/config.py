@@ -306,7 +306,11 @@ def _provider_model(value: str) -> str | None:
 def _web_address(value: str) -> str | None:
     if not value:
         return None
-    parts = urlsplit(value)
+    try:
+        parts = urlsplit(value)
+        _ = parts.port  # raises for what is no number
+    except ValueError as error:
+        return f"an http or https address ({error})"
     fits = parts.scheme in ("http", "https") and parts.hostname and parts.username is None
     return None if fits else 'an http or https address without user name, or ""'
 

@@ -119,6 +119,11 @@ UNITS = {
         "b.cpp",
         "void Store::open(const char* path) {\n  file_ = fopen(path, mode);\n}\n",
     ),
+    "function at": ("c.cpp", "const Row& at(int n) {\n  return rows_[n + offset_ + 1];\n}\n"),
+    "class Table > function size": (
+        "b.h",
+        "class Table {\n public:\n  int size() const { return rows_ + offset_ + 1; }\n};\n",
+    ),
     "func Store.Open": (
         "a.go",
         "package a\n\nfunc (s *Store) Open(path string) error {\n\treturn s.open(path)\n}\n",
@@ -234,8 +239,8 @@ def test_other_files_become_windows_that_end_at_blank_lines() -> None:
 
 
 def test_language_comes_from_the_name() -> None:
-    assert language_of("x/Y.HPP") == "cpp"
-    assert language_of("Dockerfile") == "text"
+    assert language_of("x/Y.HPP", "") == "cpp"
+    assert language_of("Dockerfile", "") == "text"
     with pytest.raises(InputError, match="language 'klingon' is not known; expected one of rust,"):
         language_named("klingon")
 

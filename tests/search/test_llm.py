@@ -161,6 +161,13 @@ def test_the_key_stays_out_of_error_texts(monkeypatch: pytest.MonkeyPatch) -> No
     assert "\x1b" not in exchange.detail
 
 
+def test_a_key_is_not_cut_in_half_by_an_excerpt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(llm.CUSTOM_KEY, KEY)
+    for padding in range(230, 310, 7):
+        with fake_server(Reply(b"x" * padding + KEY.encode(), 400)) as server:
+            assert KEY[:6] not in ask(server).detail
+
+
 def test_a_provider_key_is_never_sent_to_another_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with fake_server(answer("[1]")) as server:

@@ -48,12 +48,12 @@ class ChunkText:
 
     @property
     def summary(self) -> str:
-        """For embedding: what it is called and said to do, in plain words.
+        r"""For embedding: what it is called and said to do, in plain words.
 
         >>> chunk = CodeChunk("src/net/retry.rs", "rust", ("impl Client > fn sendAgain",), 1, 2,
-        ...     "/// Sends once more.\nfn sendAgain(times: u8) {")
+        ...     "/// Sends once more.\nfn sendAgain(path: &str) {")
         >>> chunk_text(chunk).summary
-        'net retry. impl Client. fn send Again. Sends once more. fn send Again times u8'
+        'net retry. impl Client. fn send Again. Sends once more. fn send Again path str'
         """
         around = self.symbols[0].rpartition(" > ")[0] if self.symbols else ""
         names = dict.fromkeys(spoken(symbol.rpartition(" > ")[2]) for symbol in self.symbols)
@@ -75,9 +75,9 @@ def chunk_text(chunk: CodeChunk) -> ChunkText:
 
 
 def without_licence(text: str) -> str:
-    """The text without a comment at its head that speaks of copyright or licence.
+    r"""The text without a comment at its head that speaks of copyright or licence.
 
-    >>> without_licence("// Copyright 2026 X\\n// Licensed …\\n\\nfn main() {}")
+    >>> without_licence("// Copyright 2026 X\n// Licensed …\n\nfn main() {}")
     'fn main() {}'
     """
     rows = text.split("\n")

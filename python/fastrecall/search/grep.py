@@ -58,7 +58,7 @@ def structural_search(
         raise InputError(problem)
     matches: list[Match] = []
     for file in _files(Path(path)):
-        spoken = languages().get(language_of(file.path))
+        spoken = languages().get(language_of(file.path, file.text))
         if spoken is None or spoken.structural is None or spoken.name != (wanted or spoken).name:
             continue
         if spoken.name not in problems:

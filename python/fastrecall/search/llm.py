@@ -269,7 +269,7 @@ class ChatClient:
                         raise _CallError("malformed", f"more than {_MAX_REPLY_BYTES:,} bytes")
         except httpx.TimeoutException:
             raise _CallError("timeout", f"no answer within {self.timeout:g} s") from None
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _CallError("connection", f"{address}: {error}") from None
         if response.status_code != 200:
             raise _refusal(response.status_code, response.headers, bytes(reply))
@@ -386,7 +386,8 @@ def _retry_after(value: str | None) -> float | None:
 
 
 def _excerpt(reply: bytes) -> str:
-    return reply[:300].decode("utf-8", errors="replace")
+    """The beginning, long enough that what is finally shown was searched for the key whole."""
+    return reply[:4000].decode("utf-8", errors="replace")
 
 
 def _count(value: object) -> int:

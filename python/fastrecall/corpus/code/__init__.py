@@ -140,7 +140,7 @@ def chunk_file(path: str, text: str, *, sizes: ChunkSizes | None = None) -> list
     """
     sizes = sizes or ChunkSizes()
     lines = Lines(text)
-    language = language_of(path)
+    language = language_of(path, text)
     if language in languages():
         spans: Sequence[Span] = cut_by_syntax(text, lines, languages()[language], sizes)
     elif language == "markdown":

@@ -183,7 +183,7 @@ def _name_of(node: Node) -> str | None:
         return f"{_text(owner)}.{_text(name)}" if owner is not None else _text(name)
     declarator = field("declarator")
     if declarator is not None:  # C and C++: pointers, arrays and parameters wrap the name
-        while (inner := declarator.child_by_field_name("declarator")) is not None:
+        while (inner := _inside(declarator)) is not None:
             declarator = inner
         return _text(declarator)
     kind, trait = field("type"), field("trait")
@@ -193,6 +193,13 @@ def _name_of(node: Node) -> str | None:
         if child.child_by_field_name("name") is not None:
             return _name_of(child)
     return None
+
+
+def _inside(declarator: Node) -> Node | None:
+    """The declarator that another one wraps; a C++ reference names no field for it."""
+    if declarator.type == "reference_declarator":
+        return declarator.named_children[-1] if declarator.named_children else None
+    return declarator.child_by_field_name("declarator")
 
 
 def _first_of(node: Node, kind: str) -> Node | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -54,15 +55,27 @@ def languages() -> Mapping[str, Language]:
     return found
 
 
-def language_of(path: str) -> str:
-    """The language of a file by its name: one that is cut by syntax, ``markdown`` or ``text``.
+_CPP_HEADER = re.compile(
+    r"^\s*(?:(?:class|namespace|template|using)\b|(?:public|private)\s*:)", re.MULTILINE
+)
 
-    >>> language_of("src/main.rs"), language_of("README.md"), language_of("Makefile")
+
+def language_of(path: str, text: str) -> str:
+    """The language of a file: one that is cut by syntax, ``markdown`` or ``text``.
+
+    The name decides, except that a ``.h`` with C++ in it is C++.
+
+    >>> language_of("src/main.rs", ""), language_of("README.md", ""), language_of("Makefile", "")
     ('rust', 'markdown', 'text')
+    >>> language_of("a.h", "struct a;"), language_of("a.h", "namespace a {}")
+    ('c', 'cpp')
     """
     name = PurePosixPath(path).name
     by_file = _by_file()
-    return by_file.get(name) or by_file.get(PurePosixPath(path).suffix.lower()) or "text"
+    language = by_file.get(name) or by_file.get(PurePosixPath(path).suffix.lower()) or "text"
+    return (
+        "cpp" if language == "c" and path.endswith(".h") and _CPP_HEADER.search(text) else language
+    )
 
 
 def language_named(name: str) -> Language:
