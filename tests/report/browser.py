@@ -74,10 +74,12 @@ class Browser:
 
     def open(self, url: str) -> None:
         """Go to *url* and wait until it has loaded."""
-        self.events.clear()
-        self.send("Page.navigate", url=url)
-        while not any(event["method"] == "Page.loadEventFired" for event in self.events):
-            self._read()
+        # From a blank page: else an address that differs in its fragment alone loads nothing.
+        for address in ("about:blank", url):
+            self.events.clear()
+            self.send("Page.navigate", url=address)
+            while not any(event["method"] == "Page.loadEventFired" for event in self.events):
+                self._read()
 
     def run(self, script: str) -> Any:
         """The value of a JavaScript expression in the page."""

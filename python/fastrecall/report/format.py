@@ -74,3 +74,25 @@ def plural(number: int, noun: str, many: str | None = None) -> str:
     ('1 issue', '2 issues', '2 queries')
     """
     return f"{count(number)} {noun if number == 1 else many or noun + 's'}"
+
+
+def sentence(text: str) -> str:
+    """Text that begins with a capital; the rest stays as it is.
+
+    >>> sentence("links lead to other PRs")
+    'Links lead to other PRs'
+    """
+    return text[:1].upper() + text[1:]
+
+
+def setting(value: object) -> str:
+    """A setting's value in words; one that was left open is "default".
+
+    >>> setting(["github", "title"]), setting(False), setting(None), setting(32)
+    ('github, title', 'no', 'default', '32')
+    """
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "default" if value is None else str(value)

@@ -100,12 +100,13 @@
       const open = opener.getAttribute("aria-expanded") === "true";
       opener.setAttribute("aria-expanded", String(!open));
       if (open) made.nextElementSibling.remove();
-      else made.after(element("tr", "detail", detail(place, made.cells.length)));
+      else made.after(element("tr", "detail", detail(place, made.cells.length, question.protocol)));
     });
     return made;
   }
 
-  function detail(place, width) {
+  // The ranks under every protocol, and the misses under the one that the table shows.
+  function detail(place, width, protocol) {
     const [, , , ranks, misses] = data.pairs[place];
     const asked = data.protocols.map((_, at) => at).filter((at) => ranks[at]);
     const head = element("tr", "", element("th"), ...asked.map((at) => element("th", "", data.protocols[at][1])));
@@ -113,14 +114,12 @@
       element("tr", "", element("th", "", name), ...asked.map((at) => rankCell(ranks[at][arm], ""))));
     const cell = element("td", "", element("div", "scroll",
       element("table", "", element("thead", "", head), element("tbody", "", ...lines))));
-    for (const at of asked) {
-      for (const { names, reason, rank, instead } of reasons(misses[at] || {})) {
-        cell.append(element("div", "why",
-          element("b", "", `${data.protocols[at][1]}, ${names.join("; ")}: `),
-          data.reasons[reason][1] + (rank ? `, at rank ${rank}` : "") + (instead.length ? ". First came:" : ""),
-          element("ul", "", ...instead.map((ticket) =>
-            element("li", "", title(ticket), " ", reference(ticket))))));
-      }
+    for (const { names, reason, rank, instead } of reasons(misses[protocol] || {})) {
+      cell.append(element("div", "why",
+        element("b", "", `${data.protocols[protocol][1]}, missed by ${names.join("; ")}: `),
+        data.reasons[reason][1] + (rank ? `, at rank ${rank}` : "") + (instead.length ? ". First came:" : ""),
+        element("ul", "", ...instead.map((ticket) =>
+          element("li", "", reference(ticket), " ", title(ticket))))));
     }
     cell.colSpan = width;
     return cell;
@@ -151,7 +150,7 @@
     drawn = 0;
     body.replaceChildren();
     find("thead tr", table).replaceChildren(
-      element("th", "", "issue"), element("th", "left", "PR that fixed it"),
+      element("th", "", "issue"), element("th", "text", "PR that fixed it"),
       ...columns(question).map((arm) =>
         element("th", arm === question.arm ? "chosen" : "other", data.arms[arm][1])));
     find("#found").textContent =
@@ -201,11 +200,11 @@
     window.addEventListener("hashchange", () => {
       if (!recall()) return;
       draw();
-      find("#pairs").scrollIntoView();
+      find("#pairs").scrollIntoView({ behavior: "instant" });
     });
     const linked = recall();
     draw();
-    if (linked) find("#pairs").scrollIntoView();
+    if (linked) find("#pairs").scrollIntoView({ behavior: "instant" });
   }
 
   // ---- break-downs: one protocol at a time
@@ -242,6 +241,7 @@
         .sort((a, b) => b[1][budget - 1] - a[1][budget - 1])
         .map(([name, shares]) => element("div", "", element("span", "", name),
           element("span", "", `${(100 * shares[budget - 1]).toFixed(1)} %`))));
+      tip.classList.toggle("right", along < 0.5); // beside the pointer, not upon what it points at
       tip.hidden = false;
     });
     svg.addEventListener("pointerleave", () => {
