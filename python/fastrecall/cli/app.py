@@ -16,6 +16,7 @@ from fastrecall.errors import FastrecallError
 COMMANDS = {
     "eval": ("fastrecall.cli.eval", "Measure how well a project's past is recalled."),
     "gold": ("fastrecall.cli.gold", "Write the gold pairs (issue, PR) of a corpus as CSV."),
+    "links": ("fastrecall.cli.links", "Show what each link source finds, and their overlap."),
     "compare": ("fastrecall.cli.compare", "Compare two records, pair by pair."),
     "sweep": ("fastrecall.cli.sweep", "Evaluate many settings, and say which differ."),
     "score": ("fastrecall.cli.score", "Score a TREC run against TREC qrels."),

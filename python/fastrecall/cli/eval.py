@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print the record as JSON.")
 @click.option("--out", type=click.Path(), help="Write the record to this file.")
 @click.option("--markdown", type=click.Path(), help="Write the tables as Markdown to this file.")
+@click.option("--html", type=click.Path(), help="Write a page with charts and all pairs.")
 @click.option(
     "--trec",
     type=click.Path(),
@@ -81,6 +82,7 @@ def command(
     as_json: bool,
     out: str | None,
     markdown: str | None,
+    html: str | None,
     trec: str | None,
     fail_under: tuple[str, ...],
     bound: Bound,
@@ -99,10 +101,13 @@ def command(
     """
     from fastrecall._files import atomic_write
     from fastrecall._term import note, output_width
+    from fastrecall.report.html import render_html, templating
     from fastrecall.report.markdown import render_markdown
     from fastrecall.study.evaluation import evaluate_in_full
     from fastrecall.study.trec import write_trec
 
+    if html:
+        templating()  # a missing package is told now, not after the work
     sources = parse_links(links)
     loaded, gold = read_corpus(
         corpus,
@@ -136,6 +141,10 @@ def command(
         with atomic_write(markdown) as file:
             file.write(render_markdown(record))
         note(f"tables written to {markdown}")
+    if html:
+        with atomic_write(html) as file:
+            file.write(render_html(record))
+        note(f"page written to {html}")
     if as_json:
         sys.stdout.write(record.to_json())
     else:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+from fastrecall.report.format import points
 
 
 def cautions(record: Mapping[str, Any]) -> list[str]:
@@ -12,10 +14,25 @@ def cautions(record: Mapping[str, Any]) -> list[str]:
     >>> cautions({"corpus": {"nodes": 20}, "settings": {"budget": 32}})
     ['budget 32 is not below the 20 nodes: an arm may return everything, so this proves nothing']
     """
+    return list(_cautions(record))
+
+
+def _cautions(record: Mapping[str, Any]) -> Iterator[str]:
     nodes, budget = record["corpus"]["nodes"], record["settings"]["budget"]
-    if budget < nodes:
-        return []
-    return [
-        f"budget {budget} is not below the {nodes} nodes: an arm may return everything, "
-        "so this proves nothing"
-    ]
+    if budget >= nodes:
+        yield (
+            f"budget {budget} is not below the {nodes} nodes: an arm may return everything, "
+            "so this proves nothing"
+        )
+    protocols = record.get("protocols", {})
+    if "published" in protocols and "leave-one-out" not in protocols:
+        yield (
+            "every asked issue is itself stored and may simply find itself: only leave-one-out "
+            "(not run here) speaks for new symptoms"
+        )
+    control = record.get("gain", {}).get("shuffled")
+    if control and control["ci95"][0] > 0:
+        yield (
+            f"the control does not fail: {control['title']} even with shuffled links "
+            f"({points(control['difference'], control['ci95'])}), so links alone do not explain it"
+        )

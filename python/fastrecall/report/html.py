@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from fastrecall._lazy import require
@@ -33,7 +34,7 @@ def render_html(record: Mapping[str, Any]) -> str:
     Raises:
         MissingExtraError: jinja2 is not installed.
     """
-    jinja2 = require("jinja2", extra="report", purpose="an HTML page")
+    jinja2 = templating()
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -77,6 +78,15 @@ def render_html(record: Mapping[str, Any]) -> str:
         aid=reading_aid(page),
     )
     return html
+
+
+def templating() -> ModuleType:
+    """The package that fills templates.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    return require("jinja2", extra="report", purpose="an HTML page")
 
 
 def script_json(value: object) -> str:

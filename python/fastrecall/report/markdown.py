@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastrecall.report.cautions import cautions
-from fastrecall.report.format import p_value, plural, points, share
+from fastrecall.report.format import p_value, percent, plural, points, sentence, share
+from fastrecall.report.reading import reading_aid
+from fastrecall.report.untrusted import visible
 
 
 def render_markdown(record: Mapping[str, Any]) -> str:
@@ -21,8 +23,9 @@ def render_markdown(record: Mapping[str, Any]) -> str:
         f"links {'+'.join(settings['links'])} · budget {settings['budget']}",
     ]
     lines += [f"\n> {escape(text)}" for text in [*cautions(record), *corpus["notes"]]]
+    lines += _headline(record)
     for key, block in record["protocols"].items():
-        lines += ["", f"### {block['title']}", "", f"{block['sentence']}."]
+        lines += ["", f"### {sentence(block['title'])}", "", f"{sentence(block['sentence'])}."]
         if block["own_issue_first"] is not None:
             lines.append(
                 f"Own issue ranked first for {block['own_issue_first']} of "
@@ -42,7 +45,21 @@ def render_markdown(record: Mapping[str, Any]) -> str:
                 f"{gain['title']}: {points(gain['difference'], gain['ci95'])}, "
                 f"exact McNemar {p_value(gain['mcnemar_p'])}.",
             ]
+    lines += ["", "<details><summary>How to read this</summary>", ""]
+    lines += [f"- **{word}**: {escape(meaning)}" for word, meaning in reading_aid(record)]
+    lines += ["", "</details>"]
     return "\n".join(lines) + "\n"
+
+
+def _headline(record: Mapping[str, Any]) -> list[str]:
+    """The causal arm as published and, in the same sentence, without the asked issue."""
+    told = [
+        f"**{percent(block['arms']['causal']['rate'])}** "
+        f"({block['arms']['causal']['hits']}/{block['pairs']}) {block['title']}"
+        for key, block in record["protocols"].items()
+        if key in ("published", "leave-one-out") and "causal" in block["arms"]
+    ]
+    return ["", f"Walking closing links brings back the fix for {' and '.join(told)}."] * bool(told)
 
 
 def escape(text: str) -> str:
@@ -51,5 +68,5 @@ def escape(text: str) -> str:
     >>> escape("<b>*x*</b>")
     '&lt;b&gt;\\*x\\*&lt;/b&gt;'
     """
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_\[\]|#@~])", r"\\\1", text).replace("\n", " ")
+    text = visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]|#@~])", r"\\\1", text)
