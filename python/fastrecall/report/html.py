@@ -42,7 +42,16 @@ def render_html(record: Mapping[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for name in ("count", "interval", "p_value", "percent", "plural", "points", "sentence", "setting"):
+    for name in (
+        "count",
+        "interval",
+        "p_value",
+        "percent",
+        "plural",
+        "points",
+        "sentence",
+        "setting",
+    ):
         environment.filters[name] = getattr(formats, name)
     markup = jinja2.filters.Markup
     style, script = _text("page.css"), _text("page.js")

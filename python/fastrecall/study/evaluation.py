@@ -24,7 +24,7 @@ from fastrecall.study.protocols import PROTOCOLS, Asked, Case
 from fastrecall.study.record import SCHEMA, Record, versions
 from fastrecall.study.rows import Rows
 from fastrecall.study.settings import QueryMode, Settings, one_of
-from fastrecall.study.summary import arm_blocks, gain_block, hits_of
+from fastrecall.study.summary import arm_blocks, gain_blocks, hits_of
 from fastrecall.study.titles import titles_of
 from fastrecall.types import Corpus, Gold, LinkSource, Vectors
 
@@ -97,7 +97,7 @@ def evaluate_in_full(
     clock.lap("links and gold")
 
     texts = corpus_room.node_texts(corpus)
-    info = resolve_model(model)
+    info = resolve_model(model, cache=cache)
     vectors = embed(texts, model=model, threads=threads, cache=cache)
     wordings = sorted({text for question in asked.values() for text in question.texts})
     of_wordings = embed(wordings, model=model, threads=threads, cache=cache, kind="query")
@@ -107,7 +107,6 @@ def evaluate_in_full(
     nearest = _nearest(memory, asked, wordings, of_wordings)
     rows = Rows(case)
     blocks: dict[str, Any] = {}
-    gains: dict[str, Any] = {}
     breakdowns: dict[str, Any] = {}
     found: dict[str, dict[str, Answers]] = {}
     for key, question in asked.items():
@@ -115,8 +114,6 @@ def evaluate_in_full(
         found[key] = {arm: collect(finder, ARMS[arm], question) for arm in settings.arms}
         clock.count_queries(key, finder.arm_seconds, len(question.texts))
         blocks[key] = _protocol_block(key, question, finder, found[key], settings)
-        if {"causal", "semantic"} <= set(settings.arms):
-            gains[key] = gain_block("causal", "semantic", found[key], settings.budget)
         rows.add(key, question, finder, found[key])
         breakdowns[key] = break_down(case, question, hits_of(found[key], settings.budget))
     clock.lap("search")
@@ -129,7 +126,7 @@ def evaluate_in_full(
             "model": _model_block(info),
             "corpus": _corpus_block(corpus, case.gold),
             "protocols": blocks,
-            "gain": gains,
+            "gain": gain_blocks(asked, found, settings),
             "breakdowns": breakdowns,
             "links": link_overlap(corpus, case.found),
             "queries": listed,

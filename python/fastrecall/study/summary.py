@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fastrecall.measure.bootstrap import bootstrap_means
-from fastrecall.measure.intervals import newcombe_paired, wilson
-from fastrecall.measure.paired import PairedHits, mcnemar
+from fastrecall.measure.bootstrap import bootstrap_difference, bootstrap_means
+from fastrecall.measure.intervals import minimum_detectable_effect, newcombe_paired, wilson
+from fastrecall.measure.paired import PairedHits, holm, mcnemar, permutation
 from fastrecall.search.arms import ARMS, CURVE_DEPTH, Arm
 from fastrecall.study.answers import Answers, Ranks
+from fastrecall.study.protocols import Asked
+from fastrecall.study.settings import Settings
 
 SAMPLES = 2000
 """Bootstrap samples of an interval: the bounds then move by less than what they print."""
@@ -40,7 +42,7 @@ def arm_blocks(
         arm: {
             **_hit_block(ARMS[arm], inside[arm]),
             "mrr": float(reciprocal[arm].mean()),
-            "mrr_ci95": [None if math.isnan(bound) else bound for bound in interval],
+            "mrr_ci95": _bounds(interval),
             **_output_block(ARMS[arm], inside[arm], answers[arm], budget),
         }
         for arm, interval in zip(answers, intervals, strict=True)
@@ -87,10 +89,44 @@ def _curve(ranks: Ranks) -> npt.NDArray[np.int64]:
     return np.cumsum(np.bincount(within, minlength=CURVE_DEPTH + 1)[1:])
 
 
-def gain_block(better: str, base: str, answers: dict[str, Answers], budget: int) -> dict[str, Any]:
-    """The paired difference of two arms' hits: its interval and exact McNemar p."""
-    won, against = (hits_within(ARMS[arm], answers[arm].ranks, budget) for arm in (better, base))
+def gain_blocks(
+    asked: Mapping[str, Asked], found: Mapping[str, Mapping[str, Answers]], settings: Settings
+) -> dict[str, Any]:
+    """What following links brings under each protocol: causal over semantic, and over PRs only.
+
+    Holm's correction is over the protocols. Protocols without both arms are left out.
+    """
+    gains = {
+        protocol: {
+            **_gain("causal", "semantic", answers, asked[protocol], settings),
+            "over_prs": _gain("causal", "semantic_prs", answers, asked[protocol], settings)
+            if "semantic_prs" in answers
+            else None,
+        }
+        for protocol, answers in found.items()
+        if {"causal", "semantic"} <= answers.keys()
+    }
+    for gain, adjusted in zip(
+        gains.values(), holm([gain["mcnemar_p"] for gain in gains.values()]), strict=True
+    ):
+        gain["holm_p"] = float(adjusted)
+    return gains
+
+
+def _gain(
+    better: str, base: str, answers: Mapping[str, Answers], asked: Asked, settings: Settings
+) -> dict[str, Any]:
+    """The paired difference of two arms: hits with exact McNemar, MRR with a permutation test.
+
+    ``detectable`` is the smallest true difference of hits that this many pairs, disagreeing as
+    often as these do, would reveal with 80 % power; null where that cannot be said.
+    """
+    won, against = (
+        hits_within(ARMS[arm], answers[arm].ranks, settings.budget) for arm in (better, base)
+    )
     counts = PairedHits.of(won > 0, against > 0)
+    mine, other = _reciprocal(won), _reciprocal(against)
+    random = {"samples": SAMPLES, "seed": settings.seed}
     return {
         "title": f"{ARMS[better].title} over {ARMS[base].title}",
         "difference": (counts.first - counts.second) / len(won),
@@ -98,4 +134,22 @@ def gain_block(better: str, base: str, answers: dict[str, Answers], budget: int)
         "won": counts.first,
         "lost": counts.second,
         "mcnemar_p": mcnemar(counts.first, counts.second),
+        "detectable": _detectable(counts),
+        "mrr_difference": float(mine.mean() - other.mean()),
+        "mrr_ci95": _bounds(bootstrap_difference(mine, other, asked.rows, **random)),
+        "mrr_p": permutation(mine, other, asked.rows, **random),
     }
+
+
+def _detectable(counts: PairedHits) -> float | None:
+    pairs = sum(counts)
+    discordant = (counts.first + counts.second) / pairs
+    if not discordant:
+        return None
+    effect = minimum_detectable_effect(pairs, discordant=discordant)
+    return None if math.isnan(effect) else effect
+
+
+def _bounds(interval: Sequence[float]) -> list[float | None]:
+    """An interval as JSON holds it: one cluster alone has none."""
+    return [None if math.isnan(bound) else bound for bound in interval]
