@@ -76,11 +76,12 @@ def fake_server(*replies: Reply) -> Iterator[FakeServer]:
             state.bodies.append(json.loads(self.rfile.read(length)))
             state.headers.append({name.lower(): value for name, value in self.headers.items()})
             state.paths.append(self.path)
-            with state.working():
-                self._send(state.next_reply())
+            reply = state.next_reply()
+            with state.working():  # over before the client can know of its answer
+                time.sleep(reply.delay)
+            self._send(reply)
 
         def _send(self, reply: Reply) -> None:
-            time.sleep(reply.delay)
             self.close_connection = True
             if reply.hang_up:
                 return
