@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fastrecall import config
 from fastrecall._toml import loads
 from fastrecall.config import (
     EvalSettings,
@@ -17,7 +18,11 @@ from fastrecall.config import (
     load_config,
     user_config_path,
 )
+from fastrecall.corpus.window import AUTHOR_FILTER, WINDOW_ISSUES, WINDOW_PRS
 from fastrecall.errors import InputError
+from fastrecall.study.protocols import PROTOCOLS
+from fastrecall.study.settings import Settings
+from fastrecall.types import LINK_SOURCES
 
 
 @pytest.fixture(autouse=True)
@@ -51,6 +56,19 @@ def test_the_shipped_file_holds_exactly_the_known_keys_each_with_a_comment() -> 
             assert lines[number - 1].startswith("#") or "hybrid_" in line or "window_" in line
 
 
+def test_the_defaults_are_those_of_the_rooms_they_speak_to() -> None:
+    settings = load_config().eval
+    assert settings.author_filter == AUTHOR_FILTER
+    assert (settings.window_prs, settings.window_issues) == (WINDOW_PRS, WINDOW_ISSUES)
+    # Every protocol and link source there is can be named in the file.
+    assert tuple(PROTOCOLS) == config._PROTOCOLS
+    assert config._LINKS == LINK_SOURCES
+    reach = Settings(protocols=settings.protocols)
+    assert (settings.budget, settings.depth, settings.seed) == (reach.budget, reach.depth, 0)
+    assert (settings.query, settings.links) == (reach.query, reach.links)
+    assert (settings.neighbours, settings.undirected) == (reach.neighbours, reach.undirected)
+
+
 def test_reasoning_defaults_are_the_published_ones() -> None:
     reasoning = load_config().reasoning
     assert not reasoning.enabled
@@ -82,14 +100,14 @@ def test_the_first_place_with_a_file_is_read_alone(tmp_path: Path, home: Path) -
 
     local = project / "fastrecall.toml"
     local.write_text(default_text().replace("budget = 32", "budget = 16"), encoding="utf-8")
-    config = load_config(folder=project)
-    assert (config.source, config.eval.budget) == (local, 16)
-    assert [tried.state for tried in config.tried] == ["read", "not needed"]
+    loaded = load_config(folder=project)
+    assert (loaded.source, loaded.eval.budget) == (local, 16)
+    assert [tried.state for tried in loaded.tried] == ["read", "not needed"]
 
     explicit = changed(tmp_path, "budget = 32", "budget = 8")
-    config = load_config(explicit, folder=project)
-    assert config.eval.budget == 8
-    assert [tried.path for tried in config.tried] == [explicit]
+    loaded = load_config(explicit, folder=project)
+    assert loaded.eval.budget == 8
+    assert [tried.path for tried in loaded.tried] == [explicit]
 
 
 def test_the_current_folder_is_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +143,7 @@ def test_the_current_folder_is_the_project(tmp_path: Path, monkeypatch: pytest.M
         ('base_url = ""', 'base_url = "https://me:pw@host/v1"', r"without user name"),
         ('links = ["published"]', 'links = ["guess"]', r"links is .*; expected at least one of"),
         ('links = ["published"]', 'links = "published"', r"links is \"published\"; expected"),
-        ('author_filter = "ydbot|', 'author_filter = "(ydbot|', r"expected a regular expression"),
+        ('author_filter = "^(', 'author_filter = "^((', r"expected a regular expression"),
         ('descriptions = "off"', "descriptions = off", r"is not TOML: .*line"),
         ("[eval]", "eval = 3\n[xeval]", r"unknown key xeval"),
     ],
@@ -140,9 +158,9 @@ def test_what_is_wrong_is_named_with_key_and_file(
 
 
 def test_a_whole_number_is_fine_where_a_number_is_asked(tmp_path: Path) -> None:
-    config = load_config(changed(tmp_path, "timeout = 60.0", "timeout = 5"))
-    assert config.reasoning.timeout == 5.0
-    assert isinstance(config.reasoning.timeout, float)
+    loaded = load_config(changed(tmp_path, "timeout = 60.0", "timeout = 5"))
+    assert loaded.reasoning.timeout == 5.0
+    assert isinstance(loaded.reasoning.timeout, float)
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:

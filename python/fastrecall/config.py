@@ -24,8 +24,8 @@ PROJECT_FILE = "fastrecall.toml"
 CONTEXT_CHARACTERS: Mapping[str, int] = {"full": 4000, "snippets": 600, "signatures": 200}
 """Characters of each candidate that the language model reads, by ``context_level``."""
 
-_PROTOCOLS = ("published", "leave-one-out", "past-only", "duplicates")
-_LINKS = ("published", "github", "linked", "title")
+_PROTOCOLS = ("published", "leave-one-out", "duplicates", "past-only", "shuffled")
+_LINKS = ("published", "github", "linked", "title", "mentions")
 
 
 @dataclass(frozen=True)
@@ -321,7 +321,7 @@ _RULES: Mapping[str, _Rule] = {
     "eval.query": _one_of("title", "body", "title+body"),
     "eval.budget": _between(1),
     "eval.seeds": _between(1),
-    "eval.depth": _between(0),
+    "eval.depth": _between(1),
     "eval.links": _some_of(*_LINKS),
     "eval.neighbours": _between(1),
     "eval.hybrid_k": _between(0),
