@@ -15,6 +15,7 @@ from fastrecall.errors import FastrecallError
 
 COMMANDS = {
     "eval": ("fastrecall.cli.eval", "Measure how well a project's past is recalled."),
+    "fetch": ("fastrecall.cli.fetch", "Bring a repository's issues and pull requests here."),
     "gold": ("fastrecall.cli.gold", "Write the gold pairs (issue, PR) of a corpus as CSV."),
     "links": ("fastrecall.cli.links", "Show what each link source finds, and their overlap."),
     "compare": ("fastrecall.cli.compare", "Compare two records, pair by pair."),

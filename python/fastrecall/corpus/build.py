@@ -25,7 +25,7 @@ def make_corpus(
     >>> [ticket.number for ticket in make_corpus([pr, issue], name="tiny").tickets]
     [2, 1]
     """
-    ordered = tuple(sorted(tickets, key=_node_order))
+    ordered = tuple(sorted(tickets, key=node_order))
     if cut is None:
         prs = sum(ticket.kind == "pr" for ticket in ordered)
         issues = len(ordered) - prs
@@ -41,7 +41,8 @@ def make_corpus(
     )
 
 
-def _node_order(ticket: Ticket) -> tuple[str, bool, int]:
+def node_order(ticket: Ticket) -> tuple[str, bool, int]:
+    """The sort key of tickets in node order."""
     return ticket.repo, ticket.kind == "pr", ticket.number
 
 

@@ -31,6 +31,8 @@ def load_corpus(
         source: ``"demo"`` for the generated corpus; else a folder with ``prs.json`` and
             ``issues.json`` (also ``.gz``), ``*.parquet`` or ``*.jsonl``; or one such file. A file
             whose name does not end in prs or issues may mix both, if its records tell them apart.
+            What is no path may be what ``fastrecall fetch`` brought: ``"OWNER/NAME"``, several of
+            them joined by ``+``, or ``"OWNER/*"``.
         prs: a file of PRs, whatever it is called.
         issues: a file of issues, whatever it is called.
         window_prs: how many PRs to keep, the newest first; None: all.
@@ -56,7 +58,11 @@ def load_corpus(
             window_prs=window_prs, window_issues=window_issues, author_filter=author_filter
         )
     window = Window(prs=window_prs, issues=window_issues, author_filter=author_filter)
-    sources = find_sources(Path(source)) if source is not None else []
+    sources: list[Source] = []
+    if source is not None:
+        fetched = _fetched(source)
+        sources = find_sources(Path(source)) if fetched is None else fetched[1]
+        name = name or (fetched[0] if fetched else None)
     if prs is not None:
         sources.insert(0, Source.at(Path(prs), "pr"))
     if issues is not None:
@@ -65,6 +71,16 @@ def load_corpus(
         raise InputError("no corpus was named; expected a folder, a file, prs and issues, or demo")
     place = Path(source if source is not None else sources[0].where)
     return _assemble(sources, window, name=name or _name(place))
+
+
+def _fetched(source: str | os.PathLike[str]) -> tuple[str, list[Source]] | None:
+    """The name and the files of a fetched corpus; None when the source is something else."""
+    from fastrecall.corpus.fetch.store import fetched_files, is_fetched_name
+
+    if Path(source).exists() or not is_fetched_name(os.fspath(source)):
+        return None
+    name, files = fetched_files(os.fspath(source))
+    return name, [Source.at(file, None) for file in files]
 
 
 def corpus_from_records(

@@ -40,10 +40,10 @@ def checkout_files(folder: Path) -> list[str] | None:
     installed): the caller then walks the folder itself.
     """
     try:
-        inside = _run(folder, "rev-parse", "--is-inside-work-tree")
+        inside = run_git(folder, "rev-parse", "--is-inside-work-tree")
         if inside.strip() != b"true" or _ignored(folder):
             return None
-        listed = _run(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        listed = run_git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     except CorpusError:
         return None
     return sorted({os.fsdecode(name) for name in listed.split(b"\0") if name})
@@ -57,7 +57,9 @@ def resolve_commit(repository: Path, commit: str) -> str:
     """
     wanted = f"{commit}^{{commit}}"
     problem = f"{repository} has no commit {commit!r}"
-    found = _run(repository, "rev-parse", "--verify", "--end-of-options", wanted, problem=problem)
+    found = run_git(
+        repository, "rev-parse", "--verify", "--end-of-options", wanted, problem=problem
+    )
     return found.decode().strip()
 
 
@@ -67,7 +69,7 @@ def commit_entries(repository: Path, commit: str) -> list[TreeEntry]:
     Raises:
         CorpusError: git cannot read the tree.
     """
-    listed = _run(repository, "ls-tree", "-r", "-z", commit)
+    listed = run_git(repository, "ls-tree", "-r", "-z", commit)
     rows = []
     for line in filter(None, listed.split(b"\0")):
         head, _, path = line.partition(b"\t")
@@ -135,7 +137,12 @@ def _ignored(folder: Path) -> bool:
     return done.returncode == 0
 
 
-def _run(folder: Path, *arguments: str, problem: str | None = None) -> bytes:
+def run_git(folder: Path, *arguments: str, problem: str | None = None) -> bytes:
+    """What a git command prints, run in *folder* and kept from doing anything else there.
+
+    Raises:
+        CorpusError: git is not installed, or the command fails; *problem* begins the sentence.
+    """
     command = ["git", *_SAFE, "-C", os.fspath(folder), *arguments]
     try:
         done = subprocess.run(
