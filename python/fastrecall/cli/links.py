@@ -13,9 +13,9 @@ from fastrecall.cli._options import corpus_options, parse_links, read_corpus
 from fastrecall.errors import InputError
 
 if TYPE_CHECKING:
-    from fastrecall.types import Corpus
+    from fastrecall.types import Corpus, LinkSource
 
-BASE = "published"
+BASE: LinkSource = "published"
 
 
 @click.command("links")

@@ -65,9 +65,10 @@ class CurveChart:
 def curve_chart(arms: Mapping[str, Mapping[str, Any]], *, budget: int) -> CurveChart | None:
     """The chart of the arms in `SERIES` (of all, if none of those ran); None without any curve.
 
-    >>> chart = curve_chart({"causal": {"title": "causal", "pairs": 4, "hits_at": [1, 2]}}, budget=2)
+    >>> arm = {"title": "causal", "pairs": 4, "hits_at": [1, 2]}
+    >>> chart = curve_chart({"causal": arm}, budget=2)
     >>> chart.curves[0].told, chart.budgets
-    ((0.25, 0.5), ((1, 38), (2, 408.0)))
+    ((0.25, 0.5), ((1, 38.0), (2, 408.0)))
     """
     curved = {key: arm for key, arm in arms.items() if arm.get("hits_at") and arm["pairs"]}
     shown = [key for key in SERIES if key in curved] or list(curved)

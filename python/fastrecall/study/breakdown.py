@@ -62,9 +62,12 @@ def break_down(case: Case, asked: Asked, hits: Mapping[str, Flags]) -> dict[str,
     """Every break-down of one protocol's hits, as the record holds them.
 
     ``hits[arm][i]`` says whether the arm found pair ``i`` of *asked*; arms that are not in
-    `BROKEN_DOWN` are left out. Groups without a pair are left out, and so is what a corpus cannot tell.
+    `BROKEN_DOWN` do not count. Groups without a pair are left out, and so is what a corpus cannot
+    tell.
     """
     chosen = {arm: hits[arm] for arm in BROKEN_DOWN if arm in hits}
+    if not chosen:
+        return {}
     material = Material(case, asked.pairs)
     blocks = {}
     for breakdown in BREAKDOWNS:
@@ -123,7 +126,7 @@ def _by_source(material: Material) -> Groups:
         )
     )
     of_pair = [bits.get((pair.issue_node, pair.pr_node), 0) for pair in material.pairs]
-    groups = {
+    groups: Groups = {
         source: [bool(found >> place & 1) for found in of_pair]
         for place, source in enumerate(LINK_SOURCES)
     }
@@ -192,7 +195,7 @@ _CJK = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO")
 def script_of(text: str) -> str:
     """The script of at least nine in ten of a text's letters, else "mixed": one of `SCRIPTS`.
 
-    >>> [script_of(text) for text in ("Crash on start", "Падает при старте", "死锁", "Падает std::map")]
+    >>> [script_of(text) for text in ("Crash on start", "Падает", "死锁", "Падает std::map")]
     ['Latin', 'Cyrillic', 'CJK', 'mixed']
     """
     letters = Counter(_script(character) for character in text if character.isalpha())
