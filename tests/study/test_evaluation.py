@@ -97,10 +97,11 @@ def test_how_many_queries_are_asked_at_once_changes_nothing(
 
 def test_protocols_do_not_depend_on_what_else_is_asked(random_corpus: Maker) -> None:
     corpus = random_corpus(200, 12)
-    both = evaluate(corpus, protocols=PROTOCOLS, **FAKE)
-    for protocol in PROTOCOLS:
+    together = evaluate(corpus, protocols=[*PROTOCOLS, "shuffled"], **FAKE)
+    for protocol in (*PROTOCOLS, "shuffled"):
         alone = evaluate(corpus, protocols=[protocol], **FAKE)
-        assert alone["protocols"][protocol] == both["protocols"][protocol]
+        assert alone["protocols"][protocol] == together["protocols"][protocol]
+        assert alone["breakdowns"][protocol] == together["breakdowns"][protocol]
 
 
 def test_answers_keep_what_an_uncut_walk_returned_in_ranks_and_sizes(random_corpus: Maker) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -104,6 +104,10 @@ class Finder:
             own += time.perf_counter() - start
             yield some, rankings
         self.arm_seconds[arm.key] = own + sum(self.seconds[name] for name in arm.uses)
+
+    def along(self, closes: Graph) -> Finder:
+        """A finder of the same questions that walks other closing links."""
+        return replace(self, closes=closes, arm_seconds=dict(self.arm_seconds))
 
     def unseen(self, some: slice) -> Ids | list[npt.NDArray[np.int32]] | None:
         """For each of some queries, every node that a walk must not enter."""

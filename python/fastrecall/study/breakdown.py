@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from fastrecall.measure.intervals import wilson
 from fastrecall.search.tokens import mask_references, terms, words
-from fastrecall.study.protocols import Asked, Case
+from fastrecall.study.protocols import Case
 from fastrecall.types import LINK_SOURCES, GoldPair, Ticket
 
 BROKEN_DOWN = ("semantic", "semantic_prs", "causal", "hybrid_causal", "best")
@@ -58,32 +58,48 @@ class Breakdown:
     group: Callable[[Material], Groups]
 
 
-def break_down(case: Case, asked: Asked, hits: Mapping[str, Flags]) -> dict[str, Any]:
+Grouped: TypeAlias = dict[str, dict[str, Flags]]
+"""For each break-down that tells something of the pairs, its groups ``[pairs]`` by label."""
+
+
+def group_pairs(case: Case, pairs: tuple[GoldPair, ...]) -> Grouped:
+    """The groups of *pairs*, whatever was found of them.
+
+    Groups without a pair are left out, and so is what a corpus cannot tell.
+    """
+    material = Material(case, pairs)
+    grouped = {}
+    for breakdown in BREAKDOWNS:
+        groups = {
+            label: np.array(members, dtype=np.bool_)
+            for label, members in breakdown.group(material).items()
+            if any(members)
+        }
+        if list(groups) not in ([], [UNKNOWN]):
+            grouped[breakdown.key] = groups
+    return grouped
+
+
+def break_down(grouped: Grouped, hits: Mapping[str, Flags]) -> dict[str, Any]:
     """Every break-down of one protocol's hits, as the record holds them.
 
-    ``hits[arm][i]`` says whether the arm found pair ``i`` of *asked*; arms that are not in
-    `BROKEN_DOWN` do not count. Groups without a pair are left out, and so is what a corpus cannot
-    tell.
+    ``hits[arm][i]`` says whether the arm found pair ``i`` of what was grouped; arms that are not
+    in `BROKEN_DOWN` are left out, and without any of them there is nothing to break down.
     """
     chosen = {arm: hits[arm] for arm in BROKEN_DOWN if arm in hits}
     if not chosen:
         return {}
-    material = Material(case, asked.pairs)
-    blocks = {}
-    for breakdown in BREAKDOWNS:
-        groups = breakdown.group(material)
-        rows = [
-            _row(label, np.array(members, dtype=np.bool_), chosen)
-            for label, members in groups.items()
-            if any(members)
-        ]
-        if [row["label"] for row in rows] not in ([], [UNKNOWN]):
-            blocks[breakdown.key] = {
-                "title": breakdown.title,
-                "sentence": breakdown.sentence,
-                "rows": rows,
-            }
-    return blocks
+    return {
+        breakdown.key: {
+            "title": breakdown.title,
+            "sentence": breakdown.sentence,
+            "rows": [
+                _row(label, members, chosen) for label, members in grouped[breakdown.key].items()
+            ],
+        }
+        for breakdown in BREAKDOWNS
+        if breakdown.key in grouped
+    }
 
 
 def _row(label: str, members: Flags, hits: Mapping[str, Flags]) -> dict[str, Any]:

@@ -12,12 +12,11 @@ import numpy as np
 from fastrecall import corpus as corpus_room
 from fastrecall.embedding import ModelInfo, embed, resolve_model
 from fastrecall.errors import CorpusError
-from fastrecall.graph import Graph, closing_edges
-from fastrecall.search.arms import ARMS, Finder, Queries
+from fastrecall.search.arms import ARMS, Finder
 from fastrecall.search.memory import Memory
-from fastrecall.search.nearest import Nearest
-from fastrecall.study.answers import Answers, collect
-from fastrecall.study.breakdown import break_down
+from fastrecall.study.answers import Answers
+from fastrecall.study.asking import Asking
+from fastrecall.study.breakdown import Grouped, break_down, group_pairs
 from fastrecall.study.clock import Clock
 from fastrecall.study.link_overlap import link_overlap
 from fastrecall.study.protocols import PROTOCOLS, Asked, Case
@@ -26,7 +25,7 @@ from fastrecall.study.rows import Rows
 from fastrecall.study.settings import QueryMode, Settings, one_of
 from fastrecall.study.summary import arm_blocks, gain_blocks, hits_of
 from fastrecall.study.titles import titles_of
-from fastrecall.types import Corpus, Gold, LinkSource, Vectors
+from fastrecall.types import Corpus, Gold, GoldPair, LinkSource
 
 
 @dataclass(frozen=True)
@@ -104,20 +103,21 @@ def evaluate_in_full(
     clock.lap("embedding")
 
     memory = Memory(tuple(texts), vectors, corpus.is_pr, settings.neighbours, threads)
-    nearest = _nearest(memory, asked, wordings, of_wordings)
+    row = {text: i for i, text in enumerate(wordings)}
+    asking = Asking(memory, asked, row, of_wordings, settings)
     rows = Rows(case)
     blocks: dict[str, Any] = {}
     breakdowns: dict[str, Any] = {}
-    found: dict[str, dict[str, Answers]] = {}
+    groups: dict[tuple[GoldPair, ...], Grouped] = {}
     for key, question in asked.items():
-        finder = _finder(memory, question, nearest[question.texts], settings)
-        found[key] = {arm: collect(finder, ARMS[arm], question) for arm in settings.arms}
+        finder, answers = asking.ask(key)
         clock.count_queries(key, finder.arm_seconds, len(question.texts))
-        blocks[key] = _protocol_block(key, question, finder, found[key], settings)
-        rows.add(key, question, finder, found[key])
-        breakdowns[key] = break_down(case, question, hits_of(found[key], settings.budget))
+        blocks[key] = _protocol_block(key, question, finder, answers, settings)
+        rows.add(key, question, finder, answers)
+        if question.pairs not in groups:
+            groups[question.pairs] = group_pairs(case, question.pairs)
+        breakdowns[key] = break_down(groups[question.pairs], hits_of(answers, settings.budget))
     clock.lap("search")
-    listed = rows.as_list()
     record = Record(
         {
             "schema": SCHEMA,
@@ -126,15 +126,15 @@ def evaluate_in_full(
             "model": _model_block(info),
             "corpus": _corpus_block(corpus, case.gold),
             "protocols": blocks,
-            "gain": gain_blocks(asked, found, settings),
+            "gain": gain_blocks(asked, asking.found, settings),
             "breakdowns": breakdowns,
             "links": link_overlap(corpus, case.found),
-            "queries": listed,
-            "tickets": titles_of(corpus, listed),
+            "queries": rows.as_list(),
+            "tickets": titles_of(corpus, rows.told),
             "timings": clock.as_dict(),
         }
     )
-    return Evaluation(record, corpus, asked, found)
+    return Evaluation(record, corpus, asked, asking.found)
 
 
 def _chosen(what: str, names: Iterable[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:
@@ -175,32 +175,8 @@ def _ask(case: Case, *, required: bool) -> dict[str, Asked]:
     return {key: question for key, question in asked.items() if key not in empty}
 
 
-def _nearest(
-    memory: Memory, asked: dict[str, Asked], wordings: list[str], vectors: Vectors
-) -> dict[tuple[str, ...], Nearest]:
-    """What is nearest to each list of questions; protocols that ask the same share it."""
-    row = {text: i for i, text in enumerate(wordings)}
-    return {
-        texts: Nearest(memory, vectors[[row[text] for text in texts]])
-        for texts in {question.texts for question in asked.values()}
-    }
-
-
-def _finder(memory: Memory, question: Asked, nearest: Nearest, settings: Settings) -> Finder:
-    queries = Queries(
-        texts=question.texts,
-        nearest=nearest,
-        exclude=question.exclude,
-        allowed=question.allowed,
-    )
-    closes = Graph.from_edges(
-        closing_edges(question.links), nodes=len(memory), threads=memory.threads
-    )
-    return Finder(memory, closes, queries, settings.reach)
-
-
 def _protocol_block(
-    key: str, question: Asked, finder: Finder, found: dict[str, Answers], settings: Settings
+    key: str, question: Asked, finder: Finder, answers: dict[str, Answers], settings: Settings
 ) -> dict[str, Any]:
     return {
         "title": PROTOCOLS[key].title,
@@ -210,7 +186,7 @@ def _protocol_block(
         "unreachable": len(question.unreachable),
         "own_issue_first": _own_issue_first(question, finder),
         "arms": arm_blocks(
-            found, budget=settings.budget, clusters=question.rows, seed=settings.seed
+            answers, budget=settings.budget, clusters=question.rows, seed=settings.seed
         ),
     }
 

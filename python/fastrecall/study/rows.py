@@ -19,9 +19,13 @@ INSTEAD = 3
 
 
 class Rows:
-    """Collects what happened to each gold pair, protocol by protocol."""
+    """Collects what happened to each gold pair, protocol by protocol.
+
+    ``told`` are the tickets (`Ticket.ref`) that the rows speak of.
+    """
 
     def __init__(self, case: Case) -> None:
+        self.told: set[str] = set()
         self._case = case
         self._rows: dict[tuple[str, int, int], dict[str, Any]] = {}
         self._refs = [ticket.ref for ticket in case.corpus.tickets]
@@ -42,11 +46,13 @@ class Rows:
                 of_pair[key] = rank or None
             missed = np.flatnonzero(inside == 0)
             questions = asked.rows[missed]
+            came = of_arm.ids[questions, :INSTEAD]
+            self.told.update(self._refs[node] for node in np.unique(came[came >= 0]).tolist())
             for i, rank, own_is_seed, instead in zip(
                 missed.tolist(),
                 of_arm.ranks[missed].tolist(),
                 self._own_is_seed(arm, asked, finder)[questions].tolist(),
-                of_arm.ids[questions, :INSTEAD].tolist(),
+                came.tolist(),
                 strict=True,
             ):
                 misses[i][key] = {
@@ -80,6 +86,7 @@ class Rows:
     def _row(self, pair: GoldPair) -> dict[str, Any]:
         key = (pair.repo, pair.issue, pair.pr)
         if key not in self._rows:
+            self.told |= {f"{pair.repo}#{pair.issue}", f"{pair.repo}#{pair.pr}"}
             self._rows[key] = {
                 "repo": pair.repo,
                 "issue": pair.issue,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fastrecall.corpus import query_text
+from fastrecall.corpus import Duplicate, find_duplicates, query_text
 from fastrecall.study.settings import Settings
 from fastrecall.types import Corpus, Gold, GoldPair, Ids, Links
 
@@ -25,6 +27,11 @@ class Case:
     gold: Gold
     settings: Settings
     found: Links
+
+    @cached_property
+    def duplicates(self) -> list[Duplicate]:
+        """The corpus' issues that repeat another one."""
+        return find_duplicates(self.corpus)
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,19 @@ class Asked:
     unreachable: tuple[GoldPair, ...] = ()
     exclude: Ids | None = None
     allowed: npt.NDArray[np.bool_] | None = None
+
+    def same_but_for_links(self, other: Asked) -> bool:
+        """Whether nothing but the links that walks follow differs from *other*."""
+        return (
+            self.texts == other.texts
+            and self.pairs == other.pairs
+            and _same(self.exclude, other.exclude)
+            and _same(self.allowed, other.allowed)
+        )
+
+
+def _same(one: npt.NDArray[Any] | None, other: npt.NDArray[Any] | None) -> bool:
+    return one is other or (one is not None and other is not None and np.array_equal(one, other))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 
-from fastrecall.corpus import find_duplicates, query_text
+from fastrecall.corpus import query_text
 from fastrecall.study.protocols.base import Asked, Case, Protocol, ask_pairs
 from fastrecall.types import GoldPair
 
@@ -26,7 +26,7 @@ def ask(case: Case) -> Asked:
             issue_node=duplicate.issue,
             query=query_text(tickets[duplicate.issue], "title"),
         )
-        for duplicate in find_duplicates(case.corpus)
+        for duplicate in case.duplicates
         for fix in fixes.get(duplicate.original, ())
     ]
     asked = ask_pairs(case, sorted(pairs, key=lambda pair: (pair.issue_node, pair.pr_node)))
