@@ -9,6 +9,7 @@
 
 #include "fastrecall/error.hpp"
 #include "fastrecall/kernels.hpp"
+#include "fastrecall/knn_graph.hpp"
 #include "fastrecall/shortlist.hpp"
 #include "fastrecall/topk.hpp"
 
@@ -218,7 +219,8 @@ class PanelScreen final : public Screen {
 // Bound of a float32 dot product of unit vectors, whatever its order: n * 2^-24 of the sum of
 // absolute products, which is at most 1; and some for the rounding of units and scores.
 KeyBound float_bound(std::size_t padded) {
-    return {1, 0, 1.05F * (static_cast<float>(padded) + 32) * 0x1p-24F};
+    const float error = 1.05F * (static_cast<float>(padded) + 32) * 0x1p-24F;
+    return {1, 0, error, error};
 }
 
 // About a tenth of a second of work for one thread, between two looks at Ctrl-C.
@@ -336,6 +338,10 @@ void ExactIndex::search(Matrix<const float> queries, const Filter& filter, Matri
 
 void ExactIndex::knn_graph(Matrix<std::int32_t> ids, Matrix<float> scores,
                            const Execution& execution) const {
+    if (storage_ == Storage::int8) {
+        knn_graph_by_pairs(rows_, codes_, ids, scores, execution);
+        return;
+    }
     const Permission permission = Permission::others();
     for (std::size_t first = 0; first < size(); first += kQueriesAtOnce) {
         const std::size_t count = std::min(kQueriesAtOnce, size() - first);

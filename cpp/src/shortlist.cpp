@@ -6,8 +6,6 @@
 namespace fastrecall {
 namespace {
 
-constexpr std::size_t kLeastLength = 512;
-
 // Asks for a row that is needed soon.
 void prefetch(const float* row, std::size_t padded) {
 #if defined(__GNUC__)
@@ -45,10 +43,10 @@ bool Permission::allows(std::size_t query, std::int32_t id) const {
 }
 
 Shortlists::Shortlists(const SearchContext& context, std::size_t first, std::size_t count,
-                       std::size_t room)
+                       std::size_t room, std::size_t length)
     : context_(context),
       first_(first),
-      base_(std::max<std::size_t>(kLeastLength, 4 * context.k)),
+      base_(std::max(length, 4 * context.k)),
       capacity_(base_ + room),
       ids_(AlignedArray<std::int32_t>::uninitialised(count * capacity_)),
       keys_(AlignedArray<float>::uninitialised(count * capacity_)),
@@ -147,7 +145,7 @@ void Shortlists::score_all(std::size_t list) {
         }
         std::push_heap(best.begin(), best.end(), RanksBefore());
         if (best.size() == k) {
-            const float reached = (best.front().score - bound.offset) / bound.scale;
+            const float reached = (best.front().score - bound.lift) / bound.scale;
             thresholds_[list] = std::max(thresholds_[list], reached);
         }
     }

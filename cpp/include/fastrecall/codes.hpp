@@ -18,12 +18,13 @@
 
 namespace fastrecall {
 
-// From keys to scores: score <= scale * key + offset, and
-// score >= scale * (key - 2 * slope * residual) - offset.
+// From keys to scores: at most scale * key + lift, and at least that less twice the doubt
+// scale * slope * residual + offset.
 struct KeyBound {
     float scale = 1;
     float slope = 0;
     float offset = 0;
+    float lift = 0;
 };
 
 // The vectors of an index, in the groups that `screen_codes` reads.
@@ -53,8 +54,10 @@ class CodedQueries {
     const std::int32_t* bias() const { return bias_.data(); }
     const float* slopes() const { return slopes_.data(); }
     KeyBound bound(std::size_t query) const {
-        return {scales_[query], slopes_[query], offsets_[query]};
+        return {scales_[query], slopes_[query], offsets_[query], offsets_[query]};
     }
+    const float* scales() const { return scales_.data(); }
+    const float* offsets() const { return offsets_.data(); }
 
   private:
     std::size_t padded_;

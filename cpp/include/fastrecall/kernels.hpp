@@ -53,6 +53,17 @@ struct CodeQueries {
     std::size_t count;
 };
 
+// The other side of a screen of pairs: the queries are vectors themselves, and each pair counts for
+// both of its ends. Keys become upper bounds of scores, query_scale * key + query_offset, which
+// hold in either direction.
+struct PairColumns {
+    const float* query_scale;   // [queries]
+    const float* query_offset;  // [queries]
+    std::int32_t first_query_id;
+    const float* threshold;  // [groups * kGroup]; infinite where padding
+    Sink* sinks;             // [groups * kGroup]
+};
+
 // Queries side by side, as lanes: [dim][lanes], lanes a multiple of kGroup, at most `float_lanes`.
 // Lanes without a query hold zeros and an infinite threshold.
 struct FloatPanel {
@@ -92,6 +103,11 @@ struct Kernels {
     // For every query and vector: key = scale * product + slope * residual; where key >= threshold,
     // id and key go to the query's sink.
     void (*screen_codes)(const CodeGroups& vectors, const CodeQueries& queries, std::size_t padded);
+
+    // The same for pairs of vectors: an upper bound of the score goes to the query's sink where it
+    // reaches the query's threshold, and to the vector's where it reaches the vector's.
+    void (*screen_pairs)(const CodeGroups& vectors, const CodeQueries& queries,
+                         const PairColumns& columns, std::size_t padded);
 
     // For every row and lane: key = float32 dot product (error as `dot_f32`); where
     // key >= threshold, first_id + row and key go to the lane's sink.

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "fastrecall/aligned.hpp"
@@ -52,14 +53,20 @@ struct SearchContext {
 
 class Shortlists {
   public:
+    static constexpr std::size_t kUsualLength = 512;
+
     // Lists for queries [first, first + count) of the context. `room`: how many pairs one screen
-    // may add to a list before `tidy` is called.
-    Shortlists(const SearchContext& context, std::size_t first, std::size_t count,
-               std::size_t room);
+    // may add to a list before `tidy` is called. `length`: how many a list may hold before it is
+    // worth tidying; longer lists are tidied less often and score fewer vectors in vain.
+    Shortlists(const SearchContext& context, std::size_t first, std::size_t count, std::size_t room,
+               std::size_t length = kUsualLength);
 
     // For the kernels.
     Sink* sinks() { return sinks_.data(); }
     const float* thresholds() const { return thresholds_.data(); }
+
+    // Lets nothing into a list any more.
+    void close(std::size_t list) { thresholds_[list] = std::numeric_limits<float>::infinity(); }
 
     // To be called after each screen: makes room again in the lists that need it.
     void tidy(std::size_t begin, std::size_t end) {

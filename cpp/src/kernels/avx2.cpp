@@ -112,8 +112,9 @@ void from_half(const std::uint16_t* from, float* to, std::size_t padded) {
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {"avx2",        64,           kFloatLanes,   dot_f64, dot_f32,  dot_codes,
-                       dot_code_rows, screen_codes, screen_floats, to_half, from_half};
+const Kernels table = {
+    "avx2",        64,           kFloatLanes,  dot_f64,       dot_f32, dot_codes,
+    dot_code_rows, screen_codes, screen_pairs, screen_floats, to_half, from_half};
 
 }  // namespace avx2
 }  // namespace fastrecall

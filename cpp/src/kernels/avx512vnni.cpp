@@ -51,8 +51,9 @@ std::int32_t dot_codes(const std::uint8_t* codes, const std::int8_t* query, std:
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {"avx512vnni",  kCodeMax,     kFloatLanes,   dot_f64, dot_f32,  dot_codes,
-                       dot_code_rows, screen_codes, screen_floats, to_half, from_half};
+const Kernels table = {"avx512vnni", kCodeMax,      kFloatLanes,   dot_f64,
+                       dot_f32,      dot_codes,     dot_code_rows, screen_codes,
+                       screen_pairs, screen_floats, to_half,       from_half};
 
 }  // namespace avx512vnni
 }  // namespace fastrecall

@@ -23,8 +23,9 @@ inline I dot4(I sum, I codes, I query) {
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {"neon",        kCodeMax,     kFloatLanes,   dot_f64, dot_f32,  dot_codes,
-                       dot_code_rows, screen_codes, screen_floats, to_half, from_half};
+const Kernels table = {"neon",       kCodeMax,      kFloatLanes,   dot_f64,
+                       dot_f32,      dot_codes,     dot_code_rows, screen_codes,
+                       screen_pairs, screen_floats, to_half,       from_half};
 
 }  // namespace neon
 }  // namespace fastrecall

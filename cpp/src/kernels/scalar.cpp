@@ -49,7 +49,10 @@ void append(Sink& sink, std::int32_t id, float key) {
     ++sink.count;
 }
 
-void screen_codes(const CodeGroups& vectors, const CodeQueries& queries, std::size_t padded) {
+// Calls use(query, vector, key) for each pair.
+template <class Use>
+void for_each_key(const CodeGroups& vectors, const CodeQueries& queries, std::size_t padded,
+                  const Use& use) {
     for (std::size_t q = 0; q < queries.count; ++q) {
         const std::int8_t* query = queries.codes + q * padded;
         for (std::size_t v = 0; v < vectors.groups * kGroup; ++v) {
@@ -59,13 +62,32 @@ void screen_codes(const CodeGroups& vectors, const CodeQueries& queries, std::si
                 const std::size_t line = i / kCodeStep * kGroup * kCodeStep;
                 product += codes[line + v % kGroup * kCodeStep + i % kCodeStep] * query[i];
             }
-            const float key = vectors.scales[v] * static_cast<float>(product) +
-                              queries.slope[q] * vectors.residuals[v];
-            if (key >= queries.threshold[q]) {
-                append(queries.sinks[q], vectors.first_id + static_cast<std::int32_t>(v), key);
-            }
+            use(q, v,
+                vectors.scales[v] * static_cast<float>(product) +
+                    queries.slope[q] * vectors.residuals[v]);
         }
     }
+}
+
+void screen_codes(const CodeGroups& vectors, const CodeQueries& queries, std::size_t padded) {
+    for_each_key(vectors, queries, padded, [&](std::size_t q, std::size_t v, float key) {
+        if (key >= queries.threshold[q]) {
+            append(queries.sinks[q], vectors.first_id + static_cast<std::int32_t>(v), key);
+        }
+    });
+}
+
+void screen_pairs(const CodeGroups& vectors, const CodeQueries& queries, const PairColumns& columns,
+                  std::size_t padded) {
+    for_each_key(vectors, queries, padded, [&](std::size_t q, std::size_t v, float key) {
+        const float most = columns.query_scale[q] * key + columns.query_offset[q];
+        if (most >= queries.threshold[q]) {
+            append(queries.sinks[q], vectors.first_id + static_cast<std::int32_t>(v), most);
+        }
+        if (most >= columns.threshold[v]) {
+            append(columns.sinks[v], columns.first_query_id + static_cast<std::int32_t>(q), most);
+        }
+    });
 }
 
 void screen_floats(const float* rows, std::size_t stride, std::size_t count, std::int32_t first_id,
@@ -123,8 +145,9 @@ void from_half(const std::uint16_t* from, float* to, std::size_t padded) {
 }  // namespace
 
 extern const Kernels table;
-const Kernels table = {"scalar",      kCodeMax,     kGroup,        dot_f64, dot_f32,  dot_codes,
-                       dot_code_rows, screen_codes, screen_floats, to_half, from_half};
+const Kernels table = {"scalar",     kCodeMax,      kGroup,        dot_f64,
+                       dot_f32,      dot_codes,     dot_code_rows, screen_codes,
+                       screen_pairs, screen_floats, to_half,       from_half};
 
 }  // namespace scalar
 }  // namespace fastrecall

@@ -43,17 +43,33 @@ inline void append(Sink& sink, std::int32_t id, float key) {
     ++sink.count;
 }
 
+// Appends, for every bit of `hits`, the key of that lane.
+inline void append_lanes(Sink& sink, std::int32_t first_id, const float* keys, std::uint64_t hits) {
+    for (std::int32_t lane = 0; hits != 0; ++lane, hits >>= 1) {
+        if ((hits & 1U) != 0) append(sink, first_id + lane, keys[lane]);
+    }
+}
+
+// What a tile needs to know of its vectors; `columns` starts at the first of them.
+struct TileVectors {
+    const std::uint8_t* codes;
+    const float* scales;
+    const float* residuals;
+    std::int32_t first_id;
+    const PairColumns* columns;
+};
+
 // Q queries x R registers of vectors.
-template <std::size_t Q, std::size_t R>
-inline void screen_code_tile(const std::uint8_t* codes, const float* scales, const float* residuals,
-                             std::int32_t first_id, const CodeQueries& queries, std::size_t query,
-                             std::size_t padded) {
+template <std::size_t Q, std::size_t R, bool pairs>
+inline void screen_code_tile(const TileVectors& vectors, const CodeQueries& queries,
+                             std::size_t query, std::size_t padded) {
     I sum[Q][R];
     const std::int8_t* q_codes = queries.codes + query * padded;
     unrolled<Q>([&](auto q) FASTRECALL_INLINED {
         unrolled<R>([&](auto r)
                         FASTRECALL_INLINED { sum[q][r] = start_codes(queries.bias[query + q]); });
     });
+    const std::uint8_t* codes = vectors.codes;
     for (std::size_t i = 0; i < padded; i += kCodeStep) {
         I vector[R];
         unrolled<R>([&](auto r) FASTRECALL_INLINED {
@@ -66,71 +82,97 @@ inline void screen_code_tile(const std::uint8_t* codes, const float* scales, con
                             FASTRECALL_INLINED { sum[q][r] = dot4(sum[q][r], vector[r], four); });
         });
     }
-    F scale[R], growth[R];
+    F scale[R], residual[R];
     unrolled<R>([&](auto r) FASTRECALL_INLINED {
-        scale[r] = load_f(scales + r * kWidth);
-        growth[r] = load_f(residuals + r * kWidth);
+        scale[r] = load_f(vectors.scales + r * kWidth);
+        residual[r] = load_f(vectors.residuals + r * kWidth);
     });
     float keys[Q][R * kWidth];
-    std::uint64_t hits[Q];
+    std::uint64_t hits[Q], column_hits[Q];
     unrolled<Q>([&](auto q) FASTRECALL_INLINED {
         const F slope = set_f(queries.slope[query + q]);
         const F threshold = set_f(queries.threshold[query + q]);
-        hits[q] = 0;
+        hits[q] = column_hits[q] = 0;
         unrolled<R>([&](auto r) FASTRECALL_INLINED {
-            const F key = fma_f(slope, growth[r], mul_f(to_f(sum[q][r]), scale[r]));
+            F key = fma_f(slope, residual[r], mul_f(to_f(sum[q][r]), scale[r]));
+            if constexpr (pairs) {
+                key = fma_f(set_f(vectors.columns->query_scale[query + q]), key,
+                            set_f(vectors.columns->query_offset[query + q]));
+                const F edge = load_f(vectors.columns->threshold + r * kWidth);
+                column_hits[q] |= static_cast<std::uint64_t>(at_least(key, edge)) << (r * kWidth);
+            }
             store_f(keys[q] + r * kWidth, key);
             hits[q] |= static_cast<std::uint64_t>(at_least(key, threshold)) << (r * kWidth);
         });
     });
     for (std::size_t q = 0; q < Q; ++q) {
-        std::uint64_t left = hits[q];
-        for (std::size_t lane = 0; left != 0; ++lane, left >>= 1) {
-            if ((left & 1U) != 0) {
-                append(queries.sinks[query + q], first_id + static_cast<std::int32_t>(lane),
-                       keys[q][lane]);
+        append_lanes(queries.sinks[query + q], vectors.first_id, keys[q], hits[q]);
+        if constexpr (pairs) {
+            const std::int32_t id =
+                vectors.columns->first_query_id + static_cast<std::int32_t>(query + q);
+            std::uint64_t left = column_hits[q];
+            for (std::size_t lane = 0; left != 0; ++lane, left >>= 1) {
+                if ((left & 1U) != 0) append(vectors.columns->sinks[lane], id, keys[q][lane]);
             }
         }
     }
 }
 
-// All queries against R registers of vectors, which stay in the first-level cache meanwhile.
-template <std::size_t Q, std::size_t R>
-inline void screen_code_rest(const std::uint8_t* codes, const float* scales, const float* residuals,
-                             std::int32_t first_id, const CodeQueries& queries, std::size_t query,
-                             std::size_t padded) {
+template <std::size_t Q, std::size_t R, bool pairs>
+inline void screen_code_rest(const TileVectors& vectors, const CodeQueries& queries,
+                             std::size_t query, std::size_t padded) {
     if (queries.count - query == Q) {
-        screen_code_tile<Q, R>(codes, scales, residuals, first_id, queries, query, padded);
+        screen_code_tile<Q, R, pairs>(vectors, queries, query, padded);
     } else if constexpr (Q > 1) {
-        screen_code_rest<Q - 1, R>(codes, scales, residuals, first_id, queries, query, padded);
+        screen_code_rest<Q - 1, R, pairs>(vectors, queries, query, padded);
     }
 }
 
-template <std::size_t R>
-inline void screen_code_block(const CodeGroups& vectors, std::size_t group,
-                              const CodeQueries& queries, std::size_t padded) {
-    const std::uint8_t* codes = vectors.codes + group * kGroup * padded;
-    const float* scales = vectors.scales + group * kGroup;
-    const float* residuals = vectors.residuals + group * kGroup;
-    const std::int32_t id = vectors.first_id + static_cast<std::int32_t>(group * kGroup);
+// All queries against R registers of vectors, which stay in the first-level cache meanwhile.
+template <std::size_t R, bool pairs>
+inline void screen_code_block(const CodeGroups& groups, std::size_t group,
+                              const CodeQueries& queries, const PairColumns* all_columns,
+                              std::size_t padded) {
+    const std::size_t first = group * kGroup;
+    TileVectors vectors{groups.codes + first * padded, groups.scales + first,
+                        groups.residuals + first,
+                        groups.first_id + static_cast<std::int32_t>(first), nullptr};
+    PairColumns columns{};
+    if constexpr (pairs) {
+        columns = *all_columns;
+        columns.threshold += first;
+        columns.sinks += first;
+        vectors.columns = &columns;
+    }
     std::size_t query = 0;
     for (; query + kCodeQueries <= queries.count; query += kCodeQueries) {
-        screen_code_tile<kCodeQueries, R>(codes, scales, residuals, id, queries, query, padded);
+        screen_code_tile<kCodeQueries, R, pairs>(vectors, queries, query, padded);
     }
     if constexpr (kCodeQueries > 1) {
-        screen_code_rest<kCodeQueries - 1, R>(codes, scales, residuals, id, queries, query, padded);
+        screen_code_rest<kCodeQueries - 1, R, pairs>(vectors, queries, query, padded);
+    }
+}
+
+template <bool pairs>
+inline void screen_code_groups(const CodeGroups& vectors, const CodeQueries& queries,
+                               const PairColumns* columns, std::size_t padded) {
+    constexpr std::size_t tile = kCodeRegs / kRegsInGroup;
+    std::size_t group = 0;
+    for (; group + tile <= vectors.groups; group += tile) {
+        screen_code_block<kCodeRegs, pairs>(vectors, group, queries, columns, padded);
+    }
+    for (; group < vectors.groups; ++group) {
+        screen_code_block<kRegsInGroup, pairs>(vectors, group, queries, columns, padded);
     }
 }
 
 void screen_codes(const CodeGroups& vectors, const CodeQueries& queries, std::size_t padded) {
-    constexpr std::size_t tile = kCodeRegs / kRegsInGroup;
-    std::size_t group = 0;
-    for (; group + tile <= vectors.groups; group += tile) {
-        screen_code_block<kCodeRegs>(vectors, group, queries, padded);
-    }
-    for (; group < vectors.groups; ++group) {
-        screen_code_block<kRegsInGroup>(vectors, group, queries, padded);
-    }
+    screen_code_groups<false>(vectors, queries, nullptr, padded);
+}
+
+void screen_pairs(const CodeGroups& vectors, const CodeQueries& queries, const PairColumns& columns,
+                  std::size_t padded) {
+    screen_code_groups<true>(vectors, queries, &columns, padded);
 }
 
 // N rows (broadcast, value by value) x R registers of queries.
@@ -209,16 +251,18 @@ inline double tree_sum(double* lane) {
 }
 
 float dot_f32(const float* a, const float* b, std::size_t padded) {
-    F sum[kRegsInGroup];
-    for (F& part : sum) part = zero_f();
-    for (std::size_t i = 0; i < padded; i += kGroup) {
-        unrolled<kRegsInGroup>([&](auto r) FASTRECALL_INLINED {
+    // Four sums hide the latency of one.
+    F sum[4] = {zero_f(), zero_f(), zero_f(), zero_f()};
+    std::size_t i = 0;
+    for (; i + 4 * kWidth <= padded; i += 4 * kWidth) {
+        unrolled<4>([&](auto r) FASTRECALL_INLINED {
             sum[r] = fma_f(load_f(a + i + r * kWidth), load_f(b + i + r * kWidth), sum[r]);
         });
     }
-    float lane[kGroup];
-    for (std::size_t r = 0; r < kRegsInGroup; ++r) store_f(lane + r * kWidth, sum[r]);
-    for (std::size_t width = kGroup / 2; width > 0; width /= 2) {
+    for (; i < padded; i += kWidth) sum[0] = fma_f(load_f(a + i), load_f(b + i), sum[0]);
+    float lane[4 * kWidth];
+    unrolled<4>([&](auto r) FASTRECALL_INLINED { store_f(lane + r * kWidth, sum[r]); });
+    for (std::size_t width = 2 * kWidth; width > 0; width /= 2) {
         for (std::size_t j = 0; j < width; ++j) lane[j] += lane[j + width];
     }
     return lane[0];
