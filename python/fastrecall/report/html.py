@@ -74,7 +74,7 @@ def render_html(record: Mapping[str, Any]) -> str:
         settings=page["settings"],
         model=page["model"],
         versions=page["versions"],
-        seconds=page["timings"].get("total_seconds"),
+        seconds=page.get("timings", {}).get("total_seconds"),
         notes=[*cautions(page), *page["corpus"]["notes"]],
         headline=_headline(page),
         protocols=protocols,

@@ -30,6 +30,8 @@ def visible(text: str, longest: int = LONGEST) -> str:
     >>> visible("a\\nb" + "!" * 10_000, 5)
     'a b!!… (+9,998 characters)'
     """
+    if len(text) <= longest and text.isprintable():  # nearly every text
+        return text
     rest = len(text) - longest
     text = _BLANKS.sub(" ", text[:longest])
     text = _HIDDEN.sub(lambda match: f"‹U+{ord(match[0]):04X}›", text)

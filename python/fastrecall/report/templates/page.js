@@ -23,7 +23,8 @@
     const [ref, kind] = data.tickets[place];
     const name = { i: "issue ", p: "PR " }[kind] || "";
     const match = ADDRESS.exec(ref);
-    if (!match || match[1].startsWith("demo/")) return element("span", "ref", name + ref);
+    if (!match || match[1].startsWith("demo/")) // the demo's repository is nowhere to go to
+      return element("span", "ref", name + ref);
     const link = element("a", "", name + ref);
     link.href = `https://github.com/${match[1]}/issues/${match[2]}`;
     link.rel = "noreferrer";
