@@ -10,7 +10,7 @@ import pytest
 from fastrecall.corpus import find_links, gold_from_links, make_corpus
 from fastrecall.measure.intervals import wilson
 from fastrecall.study import evaluate
-from fastrecall.study.breakdown import DAY, break_down, jaccard, script_of
+from fastrecall.study.breakdown import DAY, break_down, group_pairs, jaccard, script_of
 from fastrecall.study.protocols import PROTOCOLS, Case
 from fastrecall.study.settings import Settings
 from fastrecall.types import Corpus, Ticket
@@ -47,7 +47,7 @@ def blocks(corpus: Corpus) -> dict[str, Any]:
     case = Case(corpus, links, gold, settings, found)
     asked = PROTOCOLS["published"].ask(case)
     assert [pair.issue for pair in asked.pairs] == [1, 2, 3, 4, 5]
-    return break_down(case, asked, {"causal": FOUND, "bm25": ~FOUND})
+    return break_down(group_pairs(case, asked.pairs), {"causal": FOUND, "bm25": ~FOUND})
 
 
 def counted(block: dict[str, Any]) -> dict[str, tuple[int, int]]:

@@ -231,7 +231,6 @@ def _script(letter: str) -> str:
     return "CJK" if name.startswith(_CJK) else "another script"
 
 
-@functools.lru_cache(maxsize=1 << 14)  # every protocol asks for nearly the same pairs
 def jaccard(one: str, other: str) -> float:
     """The share of index terms that two texts have in common: |A ∩ B| / |A ∪ B|.
 
