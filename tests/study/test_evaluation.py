@@ -123,6 +123,17 @@ def test_excluded_issue_leaves_no_trace(random_corpus: Maker) -> None:
         assert not (answers.ids == asked.nodes[:, None]).any(), arm
 
 
+def test_a_body_does_not_find_its_issue_by_the_title(random_corpus: Maker) -> None:
+    corpus = random_corpus(80, 11)
+    tickets = tuple(replace(t, body="" if t.kind == "issue" else t.body) for t in corpus.tickets)
+    empty = replace(corpus, tickets=tickets)
+    by_body = evaluate(empty, query="body", arms=["bm25"], protocols=["published"], **FAKE)
+    assert by_body["protocols"]["published"]["arms"]["bm25"]["hits"] == 0
+    record = evaluate(corpus, query="title+body", protocols=["published"], **FAKE)
+    first = record["protocols"]["published"]["own_issue_first"]
+    assert first == record["protocols"]["published"]["queries"]
+
+
 def test_pairs_whose_pr_is_not_there_are_counted_apart(random_corpus: Maker) -> None:
     corpus = random_corpus(60, 8)
     gold = gold_from_links(corpus, find_links(corpus), ("published",))

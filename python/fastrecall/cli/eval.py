@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     default="title",
     show_default=True,
     metavar="title|body|title+body",
-    help="What of the issue is asked.",
+    help="What of the issue is asked; for body, titles of asked issues are masked in the index.",
 )
 @model_options
 @click.option("--json", "as_json", is_flag=True, help="Print the record as JSON.")

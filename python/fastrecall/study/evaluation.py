@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fastrecall import corpus as corpus_room
+from fastrecall.corpus.text import QueryMode
 from fastrecall.embedding import ModelInfo, embed, resolve_model
 from fastrecall.errors import CorpusError
 from fastrecall.search.arms import ARMS, Finder
@@ -22,7 +23,7 @@ from fastrecall.study.link_overlap import link_overlap
 from fastrecall.study.protocols import PROTOCOLS, Asked, Case
 from fastrecall.study.record import SCHEMA, Record, versions
 from fastrecall.study.rows import Rows
-from fastrecall.study.settings import QueryMode, Settings, one_of
+from fastrecall.study.settings import Settings, one_of
 from fastrecall.study.summary import arm_blocks, gain_blocks, hits_of
 from fastrecall.study.titles import titles_of
 from fastrecall.types import Corpus, Gold, GoldPair, LinkSource
@@ -95,7 +96,7 @@ def evaluate_in_full(
     asked = _ask(case, required=protocols is not None)
     clock.lap("links and gold")
 
-    texts = corpus_room.node_texts(corpus)
+    texts = _texts(corpus, asked, settings)
     info = resolve_model(model, cache=cache)
     vectors = embed(texts, model=model, threads=threads, cache=cache)
     wordings = sorted({text for question in asked.values() for text in question.texts})
@@ -135,6 +136,18 @@ def evaluate_in_full(
         }
     )
     return Evaluation(record, corpus, asked, asking.found)
+
+
+def _texts(corpus: Corpus, asked: Mapping[str, Asked], settings: Settings) -> list[str]:
+    """What is indexed; when bodies ask, the titles of all issues that ask are masked.
+
+    Otherwise a body would find its own issue with the help of a title that it does not have.
+    """
+    texts = corpus_room.node_texts(corpus)
+    if settings.query == "body":
+        for node in {int(node) for question in asked.values() for node in question.nodes} - {-1}:
+            texts[node] = corpus_room.node_text(replace(corpus.tickets[node], title=""))
+    return texts
 
 
 def _chosen(what: str, names: Iterable[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:

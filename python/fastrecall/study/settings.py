@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from typing import Literal, get_args
 
+from fastrecall.corpus.text import QUERY_MODES, QueryMode
 from fastrecall.errors import InputError
 from fastrecall.search.arms import ARMS, Reach
 from fastrecall.types import LINK_SOURCES, LinkSource
-
-QueryMode = Literal["title", "body", "title+body"]
-QUERY_MODES: tuple[QueryMode, ...] = get_args(QueryMode)
 
 
 @dataclass(frozen=True)

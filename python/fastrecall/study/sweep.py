@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fastrecall.corpus.text import QUERY_MODES
 from fastrecall.errors import InputError
 from fastrecall.measure.paired import holm
 from fastrecall.study.compare import compare
 from fastrecall.study.evaluation import evaluate
 from fastrecall.study.record import Record
-from fastrecall.study.settings import QUERY_MODES, one_of
+from fastrecall.study.settings import one_of
 from fastrecall.types import LINK_SOURCES, Corpus
 
 SIGNIFICANCE = 0.05
