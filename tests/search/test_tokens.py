@@ -89,7 +89,9 @@ def test_whole_words_lead_and_terms_are_casefolded(text):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Fixes #12.", "Fixes  ."),
+        ("Fixes #12.", " ."),
+        ("closed: GH-5 and fixed it", "  and fixed it"),
+        ("Resolves o/r#5, see #6", " , see  "),
         ("tlswg/tls13-spec#7 again", "  again"),
         ("GH-26 and gh-27", "  and  "),
         ("see https://github.com/o/r/issues/5#issuecomment-1 now", "see   now"),
