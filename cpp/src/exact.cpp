@@ -50,6 +50,8 @@ class Screen {
     virtual ~Screen() = default;
     virtual std::size_t units() const = 0;
     virtual std::size_t vectors_in_unit() const = 0;
+    // Bytes of a vector's value.
+    virtual std::size_t width() const = 0;
     virtual std::size_t packs() const = 0;
     virtual std::size_t first_query(std::size_t pack) const = 0;
     // The fewest packs that are worth a worker of their own.
@@ -73,6 +75,7 @@ class CodeScreen final : public Screen {
 
     std::size_t units() const override { return vectors_.groups(); }
     std::size_t vectors_in_unit() const override { return kGroup; }
+    std::size_t width() const override { return 1; }
     std::size_t packs() const override { return count_; }
     std::size_t first_query(std::size_t pack) const override { return pack; }
     std::size_t packs_for_a_worker() const override { return 24; }
@@ -109,6 +112,7 @@ class RowScreen final : public Screen {
 
     std::size_t units() const override { return rows_.size(); }
     std::size_t vectors_in_unit() const override { return 1; }
+    std::size_t width() const override { return 4; }
     std::size_t packs() const override { return count_; }
     std::size_t first_query(std::size_t pack) const override { return pack; }
     std::size_t packs_for_a_worker() const override { return count_ + 1; }
@@ -173,6 +177,7 @@ class PanelScreen final : public Screen {
 
     std::size_t units() const override { return rows_.size(); }
     std::size_t vectors_in_unit() const override { return 1; }
+    std::size_t width() const override { return 4; }
     std::size_t packs() const override { return starts_.size() - 1; }
     std::size_t first_query(std::size_t pack) const override {
         return std::min(count_, starts_[pack]);
@@ -226,6 +231,9 @@ KeyBound float_bound(std::size_t padded) {
 // About a tenth of a second of work for one thread, between two looks at Ctrl-C.
 constexpr double kProductsAPass = 8e9;
 
+// What a worker gets through in about twice the time that starting and merging one more takes.
+constexpr double kBytesForAWorker = 8e6;
+
 // Queries that are worked on at once; bounds the memory of their lists.
 constexpr std::size_t kQueriesAtOnce = 4096;
 
@@ -275,7 +283,11 @@ void by_queries(const Screen& screen, const SearchContext& context, Matrix<std::
 
 // Each worker screens some of the vectors for all queries, into lists of its own.
 void by_vectors(const Screen& screen, const SearchContext& context, Matrix<std::int32_t> ids,
-                Matrix<float> scores, const Execution& execution) {
+                Matrix<float> scores, const Execution& given) {
+    const double bytes = static_cast<double>(screen.units() * screen.vectors_in_unit() * ids.rows) *
+                         static_cast<double>(context.rows.padded() * screen.width());
+    const double worth = std::min(1 + bytes / kBytesForAWorker, 1.0 * given.threads);
+    const Execution execution{static_cast<unsigned>(worth), given.interrupted};
     const std::size_t chunks = std::size_t{8} * execution.threads;
     std::vector<Shortlists> lists;
     for (unsigned worker = 0; worker < execution.threads; ++worker) {

@@ -7,6 +7,10 @@
 #include <new>
 #include <type_traits>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace fastrecall {
 
 inline constexpr std::size_t kCacheLine = 64;
@@ -39,16 +43,27 @@ class AlignedArray {
   private:
     struct Uninitialised {};
     struct Free {
+        std::size_t alignment = kCacheLine;
         void operator()(T* memory) const {
-            ::operator delete(static_cast<void*>(memory), std::align_val_t{kCacheLine});
+            ::operator delete(static_cast<void*>(memory), std::align_val_t{alignment});
         }
     };
 
-    AlignedArray(std::size_t size, Uninitialised)
-        : data_(size == 0 ? nullptr
-                          : static_cast<T*>(
-                                ::operator new(size * sizeof(T), std::align_val_t{kCacheLine}))),
-          size_(size) {}
+    // Large arrays start on a large page and ask for such pages, where the system has them: rows
+    // that are read at random cost no walk through page tables then.
+    static constexpr std::size_t kLargePage = std::size_t{1} << 21;
+    static std::unique_ptr<T[], Free> allocate(std::size_t bytes) {
+        const std::size_t alignment = bytes >= 2 * kLargePage ? kLargePage : kCacheLine;
+        void* memory = ::operator new(bytes, std::align_val_t{alignment});
+#if defined(__linux__)
+        if (alignment == kLargePage) madvise(memory, bytes, MADV_HUGEPAGE);  // a wish, no more
+#endif
+        return {static_cast<T*>(memory), Free{alignment}};
+    }
+
+    AlignedArray(std::size_t size, Uninitialised) : size_(size) {
+        if (size != 0) data_ = allocate(size * sizeof(T));
+    }
 
     std::unique_ptr<T[], Free> data_;
     std::size_t size_ = 0;

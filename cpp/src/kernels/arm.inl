@@ -10,6 +10,13 @@ constexpr std::size_t kCodeRegs = 4, kCodeQueries = 4;
 // 4 x 6 sums, 4 registers of queries and a row's value.
 constexpr std::size_t kFloatRegs = 4, kFloatRows = 6;
 
+inline void prefetch(const void* line) {
+#if defined(__GNUC__)
+    __builtin_prefetch(line, 0, 2);
+#else
+    __prefetch(line);
+#endif
+}
 inline F load_f(const float* from) { return vld1q_f32(from); }
 inline void store_f(float* to, F value) { vst1q_f32(to, value); }
 inline F set_f(float value) { return vdupq_n_f32(value); }

@@ -18,6 +18,9 @@ constexpr std::size_t kCodeRegs = 2, kCodeQueries = 4;
 // 2 x 6 sums, 2 registers of queries and a row's value: 15 of 16.
 constexpr std::size_t kFloatRegs = 2, kFloatRows = 6;
 
+inline void prefetch(const void* line) {
+    _mm_prefetch(static_cast<const char*>(line), _MM_HINT_T1);
+}
 inline F load_f(const float* from) { return _mm256_loadu_ps(from); }
 inline void store_f(float* to, F value) { _mm256_storeu_ps(to, value); }
 inline F set_f(float value) { return _mm256_set1_ps(value); }

@@ -7,6 +7,7 @@
 //   F: load_f, store_f, set_f, zero_f, mul_f, fma_f(a, b, c) = a * b + c
 //   I: set_i, to_f, load_codes(address) of kWidth * 4 codes, load_query(address) of 4 codes to all
 //      lanes, dot4(sum, codes, query), start_codes(bias)
+//   prefetch(address): asks for a line, into the second-level cache
 //   at_least(a, b): bit per lane where a >= b.
 
 // Loops over the registers of a tile are unrolled by the front end: sums that are indexed by
@@ -73,8 +74,12 @@ inline void screen_code_tile(const TileVectors& vectors, const CodeQueries& quer
     for (std::size_t i = 0; i < padded; i += kCodeStep) {
         I vector[R];
         unrolled<R>([&](auto r) FASTRECALL_INLINED {
-            vector[r] = load_codes(codes + r / kRegsInGroup * kGroup * padded + i * kGroup +
-                                   r % kRegsInGroup * kWidth * kCodeStep);
+            const std::uint8_t* from = codes + r / kRegsInGroup * kGroup * padded + i * kGroup +
+                                       r % kRegsInGroup * kWidth * kCodeStep;
+            vector[r] = load_codes(from);
+            // With few queries memory sets the pace, and the streams of a tile are too short for
+            // the hardware to run ahead: ask for the next tile.
+            if constexpr (Q <= 2) prefetch(from + R / kRegsInGroup * kGroup * padded);
         });
         unrolled<Q>([&](auto q) FASTRECALL_INLINED {
             const I four = load_query(q_codes + q * padded + i);

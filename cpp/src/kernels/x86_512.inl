@@ -5,6 +5,9 @@ constexpr std::size_t kWidth = 16;
 using F = __m512;
 using I = __m512i;
 
+inline void prefetch(const void* line) {
+    _mm_prefetch(static_cast<const char*>(line), _MM_HINT_T1);
+}
 inline F load_f(const float* from) { return _mm512_loadu_ps(from); }
 inline void store_f(float* to, F value) { _mm512_storeu_ps(to, value); }
 inline F set_f(float value) { return _mm512_set1_ps(value); }
