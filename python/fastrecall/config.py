@@ -30,23 +30,18 @@ _LINKS = ("published", "github", "linked", "title", "mentions")
 
 @dataclass(frozen=True)
 class EvalSettings:
-    """``[eval]``: how recall is measured; the keys are explained in ``defaults.toml``."""
+    """``[eval]``: defaults of the options of those names (`eval`, `sweep`, `gold`, `links`)."""
 
     model: str
     protocols: tuple[str, ...]
     query: str
     budget: int
-    seeds: int
     depth: int
     undirected: bool
     links: tuple[str, ...]
-    neighbours: int
-    hybrid_k: int
-    hybrid_depth: int
     window_prs: int
     window_issues: int
     author_filter: str
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -113,22 +108,32 @@ def load_config(
     >>> load_config(folder=Path("/nowhere")).reasoning.max_candidates
     25
     """
-    if path is not None:
-        file = Path(path)
-        return _parsed(_read(file), str(file), file, (Tried(file, "read"),))
-    tried: list[Tried] = []
-    source = None
-    for place in ((folder or Path.cwd()) / PROJECT_FILE, user_config_path()):
-        if source is not None:
-            tried.append(Tried(place, "not needed"))
-        elif place.is_file():
-            source = place
-            tried.append(Tried(place, "read"))
-        else:
-            tried.append(Tried(place, "not there"))
+    tried = config_places(path, folder=folder)
+    source = next((place.path for place in tried if place.state == "read"), None)
     if source is None:
-        return _parsed(default_text(), "the defaults", None, tuple(tried))
-    return _parsed(_read(source), str(source), source, tuple(tried))
+        return _parsed(default_text(), "the defaults", None, tried)
+    return _parsed(_read(source), str(source), source, tried)
+
+
+def config_places(
+    path: str | os.PathLike[str] | None = None, *, folder: Path | None = None
+) -> tuple[Tried, ...]:
+    """Where settings are looked for, in order, and which file is the one that is read.
+
+    Takes what `load_config` takes, and opens nothing.
+
+    >>> [place.path.name for place in config_places(folder=Path("/nowhere"))]
+    ['fastrecall.toml', 'config.toml']
+    """
+    if path is not None:
+        return (Tried(Path(path), "read"),)
+    tried: list[Tried] = []
+    found = False
+    for place in ((folder or Path.cwd()) / PROJECT_FILE, user_config_path()):
+        there = not found and place.is_file()
+        tried.append(Tried(place, "read" if there else "not needed" if found else "not there"))
+        found = found or there
+    return tuple(tried)
 
 
 def config_init(path: str | os.PathLike[str] = PROJECT_FILE, *, overwrite: bool = False) -> Path:
@@ -317,19 +322,14 @@ def _web_address(value: str) -> str | None:
 
 _RULES: Mapping[str, _Rule] = {
     "eval.model": _filled,
-    "eval.protocols": _some_of(*_PROTOCOLS),
+    "eval.protocols": _some_of("all", *_PROTOCOLS),
     "eval.query": _one_of("title", "body", "title+body"),
     "eval.budget": _between(1),
-    "eval.seeds": _between(1),
     "eval.depth": _between(1),
     "eval.links": _some_of(*_LINKS),
-    "eval.neighbours": _between(1),
-    "eval.hybrid_k": _between(0),
-    "eval.hybrid_depth": _between(1),
-    "eval.window_prs": _between(1),
-    "eval.window_issues": _between(1),
+    "eval.window_prs": _between(0),
+    "eval.window_issues": _between(0),
     "eval.author_filter": _expression,
-    "eval.seed": _between(0),
     "index.descriptions": _one_of("off", "on"),
     "search.reasoning.model": _provider_model,
     "search.reasoning.max_candidates": _between(1),

@@ -20,11 +20,23 @@ class Outcome(NamedTuple):
 
 Run = Callable[..., Outcome]
 
+FAKE = ("--model", "fake")
+
+
+def assert_told(outcome: Outcome, *parts: str) -> None:
+    assert outcome.code == 2, outcome.err
+    assert outcome.out == ""
+    assert "Traceback" not in outcome.err
+    for part in parts:
+        assert part in outcome.err
+
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """A function that runs ``fastrecall ARGS…`` with a cache of its own."""
+    """A function that runs ``fastrecall ARGS…`` with a cache and a home of its own."""
     monkeypatch.setenv("FASTRECALL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("APPDATA", str(tmp_path / "home"))
 
     def call(*args: object) -> Outcome:
         capsys.readouterr()

@@ -7,17 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Outcome, Run
-
-FAKE = ("--model", "fake")
-
-
-def assert_told(outcome: Outcome, *parts: str) -> None:
-    assert outcome.code == 2, outcome.err
-    assert outcome.out == ""
-    assert "Traceback" not in outcome.err
-    for part in parts:
-        assert part in outcome.err
+from tests.cli.conftest import FAKE, Run, assert_told
 
 
 def edit(path: Path, change: Callable[[list[dict[str, object]]], object]) -> None:

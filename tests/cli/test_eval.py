@@ -7,9 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from tests.cli.conftest import Run
-
-FAKE = ("--model", "fake")
+from tests.cli.conftest import FAKE, Run
 
 
 def test_the_demo_says_that_it_is_generated_and_how_to_go_on(run: Run) -> None:

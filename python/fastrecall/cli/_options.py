@@ -65,6 +65,57 @@ corpus_options = stack(
     ),
 )
 
+CORPUS_NAMES = (
+    "corpus",
+    "prs",
+    "issues",
+    "gold_file",
+    "window_prs",
+    "window_issues",
+    "author_filter",
+)
+"""What `read_corpus` takes of `corpus_options`."""
+
+asking_options = stack(
+    click.option(
+        "--protocol",
+        "protocols",
+        multiple=True,
+        metavar="NAME",
+        help="What is indexed and asked: published, leave-one-out or all; repeatable.  "
+        "[default: all]",
+    ),
+    click.option(
+        "--query",
+        default="title",
+        show_default=True,
+        metavar="title|body|title+body",
+        help="What of the issue is asked; for body, titles of asked issues are masked in the index.",
+    ),
+    click.option(
+        "--budget",
+        type=click.IntRange(min=1),
+        default=32,
+        show_default=True,
+        help="How many nodes an arm may return.",
+    ),
+    click.option(
+        "--seeds",
+        type=click.IntRange(min=1),
+        help="How many nodes a causal walk starts from.  [default: the budget]",
+    ),
+    click.option(
+        "--depth",
+        type=click.IntRange(min=1),
+        default=3,
+        show_default=True,
+        help="How many closing links a walk follows.",
+    ),
+    click.option(
+        "--undirected/--directed", help="Walk closing links back, too.  [default: directed]"
+    ),
+)
+
 model_options = stack(
     click.option(
         "--model",
@@ -91,6 +142,15 @@ def parse_links(text: str) -> tuple[LinkSource, ...]:
 
     names = [one_of("link source", name.strip(), LINK_SOURCES) for name in text.split("+")]
     return tuple(source for source in LINK_SOURCES if source in names)
+
+
+def chosen_protocols(names: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The protocols to ask; None for all that a corpus has questions for.
+
+    >>> chosen_protocols(("all",)), chosen_protocols(("published",))
+    (None, ('published',))
+    """
+    return None if not names or "all" in names else names
 
 
 def read_corpus(

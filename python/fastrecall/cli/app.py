@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from fastrecall._term import note
+from fastrecall.cli._config import CONFIGURED, ConfigFile, option_defaults
 from fastrecall.errors import FastrecallError
 
 COMMANDS = {
@@ -22,6 +23,7 @@ COMMANDS = {
     "compare": ("fastrecall.cli.compare", "Compare two records, pair by pair."),
     "sweep": ("fastrecall.cli.sweep", "Evaluate many settings, and say which differ."),
     "score": ("fastrecall.cli.score", "Score a TREC run against TREC qrels."),
+    "config": ("fastrecall.cli.config", "Write the settings file, or show what holds."),
     "models": ("fastrecall.cli.models", "List the embedding models, or fetch one."),
     "info": ("fastrecall.cli.info", "Show versions, instruction sets, threads and folders."),
 }
@@ -82,7 +84,15 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
     callback=_show_version,
     help="Show the version and exit.",
 )
-def app() -> None:
+@click.option(
+    "--config",
+    "config_path",
+    type=click.Path(),
+    metavar="FILE",
+    help="Read settings from this file and no other; see `fastrecall config`.",
+)
+@click.pass_context
+def app(ctx: click.Context, config_path: str | None) -> None:
     """Measure how well a project's past is recalled.
 
     Given a symptom (the title of an issue), does the memory bring back the pull request that fixed
@@ -91,6 +101,9 @@ def app() -> None:
     Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 a gate failed, 2 bad
     input.
     """
+    ctx.obj = file = ConfigFile(config_path)
+    if ctx.invoked_subcommand in CONFIGURED:
+        ctx.default_map = {ctx.invoked_subcommand: option_defaults(file.config)}
 
 
 def main(args: list[str] | None = None) -> None:

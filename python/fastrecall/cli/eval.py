@@ -9,6 +9,8 @@ import click
 
 from fastrecall.cli._gates import gate_options, judge
 from fastrecall.cli._options import (
+    asking_options,
+    chosen_protocols,
     corpus_options,
     gold_differences,
     model_options,
@@ -22,41 +24,8 @@ if TYPE_CHECKING:
 
 @click.command("eval")
 @corpus_options
-@click.option(
-    "--protocol",
-    "protocols",
-    multiple=True,
-    metavar="NAME",
-    help="What is indexed and asked: published, leave-one-out or all; repeatable.  [default: all]",
-)
+@asking_options
 @click.option("--arm", "arms", multiple=True, metavar="NAME", help="Only these arms; repeatable.")
-@click.option(
-    "--budget",
-    type=click.IntRange(min=1),
-    default=32,
-    show_default=True,
-    help="How many nodes an arm may return.",
-)
-@click.option(
-    "--seeds",
-    type=click.IntRange(min=1),
-    help="How many nodes a causal walk starts from.  [default: the budget]",
-)
-@click.option(
-    "--depth",
-    type=click.IntRange(min=1),
-    default=3,
-    show_default=True,
-    help="How many closing links a walk follows.",
-)
-@click.option("--undirected", is_flag=True, help="Walk closing links back, too.")
-@click.option(
-    "--query",
-    default="title",
-    show_default=True,
-    metavar="title|body|title+body",
-    help="What of the issue is asked; for body, titles of asked issues are masked in the index.",
-)
 @model_options
 @click.option("--json", "as_json", is_flag=True, help="Print the record as JSON.")
 @click.option("--out", type=click.Path(), help="Write the record to this file.")
@@ -126,7 +95,7 @@ def command(
         loaded,
         gold=gold,
         links=sources,
-        protocols=None if not protocols or "all" in protocols else protocols,
+        protocols=chosen_protocols(protocols),
         arms=arms or None,
         **options,
     )

@@ -8,13 +8,15 @@ import sys
 
 import click
 
+from fastrecall.cli._config import config_file
+
 PACKAGES = ("numpy", "pyarrow", "onnxruntime", "tokenizers")
 
 
 @click.command("info")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def command(as_json: bool) -> None:
-    """Show versions, instruction sets, threads, folders and build flags."""
+    """Show versions, instruction sets, threads, folders, settings files and build flags."""
     facts = _facts()
     if as_json:
         click.echo(json.dumps(facts, indent=2))
@@ -27,6 +29,7 @@ def command(as_json: bool) -> None:
 def _facts() -> dict[str, object]:
     from fastrecall import _core
     from fastrecall._threads import usable_cores
+    from fastrecall.config import config_places
     from fastrecall.embedding import cache_folder
 
     facts: dict[str, object] = {
@@ -37,6 +40,9 @@ def _facts() -> dict[str, object]:
         "compiled": _core.compiled_isas(),
         "threads": usable_cores(),
         "cache folder": str(cache_folder()),
+        "settings files": [
+            f"{place.path} ({place.state})" for place in config_places(config_file().path)
+        ],
     }
     facts |= {package: _version(package) for package in PACKAGES}
     return facts | {f"build: {name}": value for name, value in _core.build_info().items()}

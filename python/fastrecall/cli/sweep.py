@@ -9,7 +9,15 @@ from typing import Any
 
 import click
 
-from fastrecall.cli._options import corpus_options, model_options, parse_links, read_corpus
+from fastrecall.cli._options import (
+    CORPUS_NAMES,
+    asking_options,
+    chosen_protocols,
+    corpus_options,
+    model_options,
+    parse_links,
+    read_corpus,
+)
 
 
 @click.command("sweep")
@@ -35,6 +43,7 @@ from fastrecall.cli._options import corpus_options, model_options, parse_links, 
     show_default=True,
     help="Where the records are kept; a rerun makes only those that are missing.",
 )
+@asking_options
 @model_options
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
 def command(
@@ -44,11 +53,12 @@ def command(
     as_json: bool,
     links: str,
     no_cache: bool,
-    model: str,
-    threads: int | None,
-    **where: Any,
+    protocols: tuple[str, ...],
+    **options: Any,
 ) -> None:
     """Evaluate CORPUS under every combination of settings, one record each.
+
+    What no --grid varies is as the options say.
 
     The best row is marked only where every other one is significantly behind it (exact McNemar on
     the same pairs, Holm over the rows).
@@ -59,17 +69,21 @@ def command(
     from fastrecall.study.sweep import parse_grid, rank_points, sweep
 
     points = parse_grid(grid)
-    common = {"links": parse_links(links), "model": model, "threads": threads}
+    protocol, _, arm = rank_by.partition("/")
+    asked = chosen_protocols(protocols)
+    if asked is not None:
+        one_of("protocol", protocol, asked)
+    where = {name: options.pop(name) for name in CORPUS_NAMES}
+    common = {**options, "links": parse_links(links), "protocols": asked}
     corpus, gold = read_corpus(**where)
     results = []
     with progress("settings", len(points)) as advance:
         for done in sweep(corpus, points, folder, gold=gold, cache=not no_cache, **common):
             results.append(done)
             advance(1)
-    protocol, _, arm = rank_by.partition("/")
-    protocols = results[0][1]["protocols"]
-    one_of("protocol", protocol, tuple(protocols))
-    one_of("arm", arm, tuple(protocols[protocol]["arms"]))
+    blocks = results[0][1]["protocols"]
+    one_of("protocol", protocol, tuple(blocks))
+    one_of("arm", arm, tuple(blocks[protocol]["arms"]))
     rows = rank_points(results, protocol=protocol, arm=arm)
     note(f"{len(results)} records in {folder}")
     if as_json:
