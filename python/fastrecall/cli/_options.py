@@ -82,15 +82,15 @@ asking_options = stack(
         "protocols",
         multiple=True,
         metavar="NAME",
-        help="What is indexed and asked: published, leave-one-out or all; repeatable.  "
-        "[default: all]",
+        help="What is indexed and asked: published, leave-one-out, duplicates, past-only, shuffled "
+        "or all; repeatable.  [default: all]",
     ),
     click.option(
         "--query",
         default="title",
         show_default=True,
         metavar="title|body|title+body",
-        help="What of the issue is asked; for body, titles of asked issues are masked in the index.",
+        help="What of the issue is asked; for body, titles of asked issues are masked.",
     ),
     click.option(
         "--budget",
