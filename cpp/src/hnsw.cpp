@@ -1,7 +1,6 @@
 #include "fastrecall/hnsw.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <limits>
 #include <unordered_set>

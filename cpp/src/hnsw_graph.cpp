@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <string>
 
 #include "fastrecall/error.hpp"
