@@ -98,6 +98,20 @@ def test_every_form_of_a_folder_is_the_same_corpus(tmp_path: Path, store: Any) -
     assert corpus.notes == ()
 
 
+def test_the_demo_comes_in_any_size() -> None:
+    corpus = load_corpus("demo:500", window_issues=50)
+    assert (corpus.name, corpus.generated) == ("demo:500", True)
+    assert corpus.cut.read_issues + corpus.cut.read_prs == 500
+    assert corpus.cut.kept_issues == 50
+    assert load_corpus("demo:1200").fingerprint == load_corpus("demo").fingerprint
+
+
+@pytest.mark.parametrize("number", ["", "x", "119", "-500", "5e3", "1_000", "٥٠٠", "9" * 5000])
+def test_a_demo_of_no_such_size_is_named(number: str) -> None:
+    with pytest.raises(InputError, match=r"names no demo corpus; expected a number of tickets"):
+        load_corpus(f"demo:{number}")
+
+
 def test_single_files_and_named_files(tmp_path: Path) -> None:
     prs = write_json(tmp_path / "a.json", PRS)
     issues = write_json(tmp_path / "b.json", ISSUES)

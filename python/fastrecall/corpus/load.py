@@ -28,11 +28,12 @@ def load_corpus(
     """Read a corpus from files, cut to the window (docs/links.md).
 
     Args:
-        source: ``"demo"`` for the generated corpus; else a folder with ``prs.json`` and
-            ``issues.json`` (also ``.gz``), ``*.parquet`` or ``*.jsonl``; or one such file. A file
-            whose name does not end in prs or issues may mix both, if its records tell them apart.
-            What is no path may be what ``fastrecall fetch`` brought: ``"OWNER/NAME"``, several of
-            them joined by ``+``, or ``"OWNER/*"``.
+        source: ``"demo"`` for the generated corpus, or ``"demo:20000"`` for one of that many
+            tickets; else a folder with ``prs.json`` and ``issues.json`` (also ``.gz``),
+            ``*.parquet`` or ``*.jsonl``; or one such file. A file whose name does not end in prs
+            or issues may mix both, if its records tell them apart. What is no path may
+            be what ``fastrecall fetch`` brought: ``"OWNER/NAME"``, several of them joined by ``+``,
+            or ``"OWNER/*"``.
         prs: a file of PRs, whatever it is called.
         issues: a file of issues, whatever it is called.
         window_prs: how many PRs to keep, the newest first; None: all.
@@ -51,11 +52,14 @@ def load_corpus(
     >>> load_corpus(file).tickets[0].title
     'Crash'
     """
-    if source == "demo":
-        from fastrecall.corpus.demo import demo_corpus
+    if isinstance(source, str) and source.partition(":")[0] == "demo":
+        from fastrecall.corpus.demo import demo_corpus, nodes_named
 
         return demo_corpus(
-            window_prs=window_prs, window_issues=window_issues, author_filter=author_filter
+            nodes=nodes_named(source),
+            window_prs=window_prs,
+            window_issues=window_issues,
+            author_filter=author_filter,
         )
     window = Window(prs=window_prs, issues=window_issues, author_filter=author_filter)
     sources: list[Source] = []

@@ -33,6 +33,7 @@ __all__ = [
     "PlantedDuplicate",
     "demo_corpus",
     "demo_records",
+    "nodes_named",
     "planted",
 ]
 
@@ -76,7 +77,7 @@ def demo_corpus(
     corpus = corpus_from_records(
         (to_record(draft) for draft in drafts if not draft.is_pr),
         (to_record(draft) for draft in drafts if draft.is_pr),
-        name="demo",
+        name="demo" if nodes == DEFAULT_NODES else f"demo:{nodes}",
         window_prs=window_prs,
         window_issues=window_issues,
         author_filter=author_filter,
@@ -118,6 +119,27 @@ def planted(*, nodes: int = DEFAULT_NODES, seed: int = DEFAULT_SEED) -> DemoTrut
     293
     """
     return truth_of(_drafts(nodes, seed))
+
+
+def nodes_named(source: str) -> int:
+    """How many tickets ``demo`` or ``demo:20000`` asks for.
+
+    Raises:
+        InputError: what follows the colon is not a number of tickets.
+
+    >>> nodes_named("demo"), nodes_named("demo:20000")
+    (1200, 20000)
+    """
+    _, colon, number = source.partition(":")
+    if not colon:
+        return DEFAULT_NODES
+    whole = number.isascii() and number.isdigit() and len(number) < 10
+    if not whole or int(number) < FEWEST_NODES:
+        raise InputError(
+            f"{source[:40]!r} names no demo corpus; expected a number of tickets after the colon, "
+            f"{FEWEST_NODES} or more, as in demo:20000"
+        )
+    return int(number)
 
 
 def _drafts(nodes: int, seed: int) -> list[Draft]:
