@@ -159,8 +159,8 @@ def read_corpus(
     prs: str | None,
     issues: str | None,
     gold_file: str | None,
-    window_prs: int,
-    window_issues: int,
+    window_prs: int | None,
+    window_issues: int | None,
     author_filter: str | None,
 ) -> tuple[Corpus, Gold | None]:
     """The corpus and the gold pairs that a command line names; the demo when it names nothing."""

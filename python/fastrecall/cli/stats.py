@@ -1,0 +1,77 @@
+"""``fastrecall stats``: coding agents, automation, and work that returns."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import click
+
+from fastrecall.cli._options import model_options, parse_links
+from fastrecall.types import LINK_SOURCES
+
+
+@click.command("stats")
+@click.argument("corpus", required=False)
+@click.option("--prs", type=click.Path(), help="PRs as `gh pr list --json` writes them.")
+@click.option("--issues", type=click.Path(), help="Issues as `gh issue list --json` writes them.")
+@click.option(
+    "--links",
+    default="published",
+    show_default=True,
+    metavar="A+B",
+    help=f"Sources of closing links: {', '.join(LINK_SOURCES)}.",
+)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    default=0.95,
+    show_default=True,
+    help="The least cosine of two titles that are nearly the same.",
+)
+@click.option(
+    "--top", type=click.IntRange(min=1), default=10, show_default=True, help="Groups to name."
+)
+@click.option(
+    "--traces",
+    type=click.Path(),
+    help="A TOML file with more traces and automation accounts (docs/stats.md).",
+)
+@model_options
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def command(
+    corpus: str | None,
+    prs: str | None,
+    issues: str | None,
+    links: str,
+    as_json: bool,
+    no_cache: bool,
+    **options: Any,
+) -> None:
+    """Show what the history of CORPUS tells beside its recall.
+
+    Direct traces of coding agents (a lower bound), the share of automation, reverts, flaky tests,
+    regressions, titles that come again and again, and issues that took several PRs. Nothing is cut
+    or filtered out: bots are part of the answer.
+    """
+    from fastrecall._term import output_width
+    from fastrecall.cli._options import read_corpus
+    from fastrecall.report.stats_table import render_stats
+    from fastrecall.study.stats import project_stats
+
+    loaded, _ = read_corpus(
+        corpus,
+        prs=prs,
+        issues=issues,
+        gold_file=None,
+        window_prs=None,
+        window_issues=None,
+        author_filter="",
+    )
+    stats = project_stats(loaded, links=parse_links(links), cache=not no_cache, **options)
+    if as_json:
+        print(json.dumps(stats, ensure_ascii=False, indent=1))
+    else:
+        width, color = output_width()
+        sys.stdout.write(render_stats(stats, width=width, color=color))
