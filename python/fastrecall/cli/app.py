@@ -22,6 +22,7 @@ COMMANDS = {
     "links": ("fastrecall.cli.links", "Show what each link source finds, and their overlap."),
     "compare": ("fastrecall.cli.compare", "Compare two records, pair by pair."),
     "sweep": ("fastrecall.cli.sweep", "Evaluate many settings, and say which differ."),
+    "reproduce": ("fastrecall.cli.reproduce", "Repeat a published run, and explain differences."),
     "stats": ("fastrecall.cli.stats", "Show agents, automation and work that returns."),
     "score": ("fastrecall.cli.score", "Score a TREC run against TREC qrels."),
     "config": ("fastrecall.cli.config", "Write the settings file, or show what holds."),
