@@ -146,7 +146,7 @@ def test_a_candidate_cannot_close_its_quotation() -> None:
     ("fusion", "expected"),
     [
         (
-            "fused",
+            "weighted",
             {
                 # w = 2: c 1/63 + 2/61, a 1/61 + 2/62, then b, d, e in hybrid order
                 "fused": ("cabde", None),
@@ -315,7 +315,7 @@ def test_no_candidates_is_no_call(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"fusion": "best"}, "fusion is 'best'; expected 'fused' or 'pure'"),
+        ({"fusion": "best"}, "fusion is 'best'; expected 'weighted' or 'pure'"),
         ({"on_error": "cry"}, "on_error is 'cry'"),
         ({"concurrency": 0}, "concurrency is 0"),
         ({}, "the reasoning step has no model; set search.reasoning.model"),

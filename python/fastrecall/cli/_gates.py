@@ -1,4 +1,4 @@
-"""Gates of `eval`: conditions on the record, their verdicts and the exit code."""
+"""Gates of `eval` and `code-eval`: conditions on the record, their verdicts and the exit code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ gate_options = stack(
         "--fail-under",
         multiple=True,
         metavar="GATE",
-        help="Fail below METRIC[ARM]=SHARE, e.g. 'chain_hit@32[causal]=0.9'; repeatable.",
+        help="Fail below METRIC[ARM]=SHARE, e.g. 'chain_hit@32[causal]=0.9' or, of code, "
+        "'ndcg@10[hybrid]=0.7'; repeatable.",
     ),
     click.option(
         "--bound",
@@ -55,7 +56,6 @@ def judge(
     """Say every verdict on stderr (and where builds look for it); returns the exit code."""
     from fastrecall._files import atomic_write
     from fastrecall._term import note
-    from fastrecall.report.markdown import render_markdown
     from fastrecall.study import Record as RecordType
     from fastrecall.study import gate
 
@@ -71,5 +71,5 @@ def judge(
     if summary:
         lines = "".join(f"- {verdict}\n" for verdict in verdicts)
         with Path(summary).open("a", encoding="utf-8") as file:
-            file.write(f"{render_markdown(record)}\n{lines}")
+            file.write(f"{record.markdown()}\n{lines}")
     return 0 if all(verdict.passed for verdict in verdicts) else GATE_FAILED

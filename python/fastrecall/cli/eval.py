@@ -71,7 +71,6 @@ def command(
     from fastrecall._files import atomic_write
     from fastrecall._term import note, output_width
     from fastrecall.report.html import render_html, templating
-    from fastrecall.report.markdown import render_markdown
     from fastrecall.study.evaluation import evaluate_in_full
     from fastrecall.study.trec import write_trec
 
@@ -108,7 +107,7 @@ def command(
         note(f"run and qrels files written to {trec}")
     if markdown:
         with atomic_write(markdown) as file:
-            file.write(render_markdown(record))
+            file.write(record.markdown())
         note(f"tables written to {markdown}")
     if html:
         with atomic_write(html) as file:

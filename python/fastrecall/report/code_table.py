@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastrecall.report.console import finished, text_console
 from fastrecall.report.format import count, p_value, plural, points
 
-_ORDER = ("mrr", "ndcg@10", "hit@5", "hit@10", "recall@5", "recall@10")
+METRICS: Mapping[str, str] = {
+    "mrr": "MRR",
+    "ndcg@10": "NDCG@10",
+    "hit@5": "Hit@5",
+    "hit@10": "Hit@10",
+    "recall@5": "Recall@5",
+    "recall@10": "Recall@10",
+}
+"""The columns of numbers, by their keys in the record."""
+
+
+def is_code(record: Mapping[str, Any]) -> bool:
+    """Whether a record is of code search."""
+    return "code" in record["protocols"]
 
 
 def render_code(record: Mapping[str, Any], *, width: int, color: bool, misses: bool = False) -> str:
@@ -31,13 +44,13 @@ def render_code(record: Mapping[str, Any], *, width: int, color: bool, misses: b
         console.print(f"{plural(block['unreachable'], 'gold range')} not in any chunk: missed")
     console.print()
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="underline")
-    for heading in ("arm", "MRR", "NDCG@10", "Hit@5", "Hit@10", "Recall@5", "Recall@10", "lines"):
+    for heading in ("arm", *METRICS.values(), "lines"):
         table.add_column(heading, justify="left" if heading == "arm" else "right", no_wrap=True)
     for arm in block["arms"].values():
         table.add_row(
-            arm["title"], *(f"{arm[name]:.3f}" for name in _ORDER), f"{arm['mean_lines']:.0f}"
+            arm["title"], *(f"{arm[name]:.3f}" for name in METRICS), f"{arm['mean_lines']:.0f}"
         )
-        table.add_row("", *(_bounds(arm["ci95"][name]) for name in _ORDER), "", style="dim")
+        table.add_row("", *(bounds(arm["ci95"][name]) for name in METRICS), "", style="dim")
     console.print(table)
     console.print()
     gain = record["gain"]["code"]
@@ -65,5 +78,10 @@ def _misses(console: Any, record: Mapping[str, Any]) -> None:
         console.print("  came     " + (", ".join(missed["top"]) or "nothing"), soft_wrap=True)
 
 
-def _bounds(bounds: list[float]) -> str:
-    return f"{bounds[0]:.2f}–{bounds[1]:.2f}"
+def bounds(interval: Sequence[float]) -> str:
+    """An interval of a metric, to two places.
+
+    >>> bounds((0.5, 0.756))
+    '0.50–0.76'
+    """
+    return f"{interval[0]:.2f}–{interval[1]:.2f}"

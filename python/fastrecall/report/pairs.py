@@ -42,7 +42,7 @@ def pair_data(record: Mapping[str, Any]) -> dict[str, Any]:
             for protocol, of_arm in row["misses"].items()
         }
         issue = tickets.place(f"{row['repo']}#{row['issue']}")
-        pr = tickets.place(f"{row['repo']}#{row['pr']}")
+        pr = tickets.place(f"{row.get('pr_repo') or row['repo']}#{row['pr']}")
         pairs.append([issue, row["query"], pr, ranks, misses])
     return {
         "protocols": [[key, record["protocols"][key]["title"]] for key in protocols],

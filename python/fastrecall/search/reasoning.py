@@ -24,7 +24,7 @@ from fastrecall.search.llm import AnswerError, ChatClient, Exchange, Messages, P
 
 __all__ = ["Candidate", "Reasoner", "Reranked", "Tally", "fuse_reasoning"]
 
-Fusion = Literal["fused", "pure"]
+Fusion = Literal["weighted", "pure"]
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Reasoner:
 
     Args:
         settings: the section of the configuration; ``enabled`` is the caller's concern.
-        fusion: ``fused``, or ``pure`` to see what replacing the order costs: only what the model
+        fusion: ``weighted``, or ``pure`` to see what replacing the order costs: only what the model
             listed remains.
         on_error: ``keep`` gives the hybrid order for a call that failed, ``fail`` raises. Either
             way the failure is counted.
@@ -140,7 +140,7 @@ class Reasoner:
         self,
         settings: ReasoningSettings,
         *,
-        fusion: Fusion = "fused",
+        fusion: Fusion = "weighted",
         on_error: Literal["keep", "fail"] = "keep",
         concurrency: int = 4,
         cache: bool | Path = True,
@@ -148,8 +148,8 @@ class Reasoner:
         replay: Path | None = None,
         prices: Prices | None = None,
     ) -> None:
-        if fusion not in ("fused", "pure"):
-            raise InputError(f"fusion is {fusion!r}; expected 'fused' or 'pure'")
+        if fusion not in ("weighted", "pure"):
+            raise InputError(f"fusion is {fusion!r}; expected 'weighted' or 'pure'")
         if on_error not in ("keep", "fail"):
             raise InputError(f"on_error is {on_error!r}; expected 'keep' or 'fail'")
         if concurrency < 1:
@@ -174,15 +174,7 @@ class Reasoner:
         Raises:
             RemoteError: a call failed and ``on_error`` is ``fail``.
         """
-        asked = [
-            (
-                query,
-                shown,
-                judge_messages(query, shown, characters=self.settings.context_characters),
-            )
-            for query, candidates in questions
-            for shown in [list(candidates)[: self.settings.max_candidates]]
-        ]
+        asked = [self._asked(query, candidates) for query, candidates in questions]
         answered = self._all(asked)
         results = []
         for (query, candidates), (_, shown, messages), (exchange, cached) in zip(

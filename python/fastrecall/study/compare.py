@@ -9,7 +9,8 @@ from fastrecall.errors import RecordError
 from fastrecall.measure.intervals import newcombe_paired
 from fastrecall.measure.paired import PairedHits, holm, mcnemar
 
-PairKey = tuple[str, int, int]
+RowKey = tuple[str, int, str, int] | tuple[str]
+"""What a row asks: (repository, issue, the PR's repository, PR) of tickets, (query) of code."""
 
 
 def compare(
@@ -18,7 +19,8 @@ def compare(
     """How *second* differs from *first* on the pairs that both asked.
 
     For every protocol and arm of both: hits on either side, the difference with its interval
-    (Newcombe's paired), exact McNemar p, Holm over all rows, and the pairs that changed sides.
+    (Newcombe's paired), exact McNemar p, Holm over all rows, and the pairs that changed sides. Of
+    code search the pairs are the queries, and a hit is a first answer within the first ten.
     With ``anyway``, records of different corpora or gold pairs are compared on what they share.
 
     Raises:
@@ -79,17 +81,25 @@ def _arm_row(
     }
 
 
-def _hits(record: Mapping[str, Any], protocol: str, arm: str) -> dict[PairKey, bool]:
+def _hits(record: Mapping[str, Any], protocol: str, arm: str) -> dict[RowKey, bool]:
     return {
-        (row["repo"], row["issue"], row["pr"]): row["ranks"][protocol][arm] is not None
+        _key(row): row["ranks"][protocol][arm] is not None
         for row in record["queries"]
         if arm in row["ranks"].get(protocol, {})
     }
 
 
-def _ref(key: PairKey) -> str:
-    repo, issue, pr = key
-    return f"{repo}#{issue} → #{pr}"
+def _key(row: Mapping[str, Any]) -> RowKey:
+    if "issue" not in row:
+        return (row["query"],)
+    return row["repo"], row["issue"], row.get("pr_repo") or row["repo"], row["pr"]
+
+
+def _ref(key: RowKey) -> str:
+    if len(key) == 1:
+        return key[0]
+    repo, issue, pr_repo, pr = key
+    return f"{repo}#{issue} → {pr_repo if pr_repo != repo else ''}#{pr}"
 
 
 def _label(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -102,10 +112,18 @@ def _label(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _changed_settings(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, list[Any]]:
-    a = {**first["settings"], "model": first["model"]["id"]}
-    b = {**second["settings"], "model": second["model"]["id"]}
+    a, b = _all_settings(first), _all_settings(second)
     return {
         key: [a.get(key), b.get(key)]
         for key in sorted(a.keys() | b.keys())
         if a.get(key) != b.get(key)
     }
+
+
+def _all_settings(record: Mapping[str, Any]) -> dict[str, Any]:
+    settings = {**record["settings"], "model": record["model"]["id"]}
+    if "reasoning" in record:
+        reasoning = record["reasoning"]
+        told = {**reasoning["settings"], "fusion": reasoning["fusion"]}
+        settings |= {f"reasoning {name}": value for name, value in told.items()}
+    return settings

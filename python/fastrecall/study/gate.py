@@ -14,7 +14,7 @@ from fastrecall.study.settings import one_of
 Bound = Literal["point", "lower"]
 
 _SPEC = re.compile(
-    r"""(?P<metric>chain_hit@(?P<k>[0-9]+)|mrr)
+    r"""(?P<metric>[a-z_]+(?:@(?P<k>[0-9]+))?)
         \[(?:(?P<protocol>[a-z-]+)/)?(?P<arm>[a-z0-9_]+)\]
         \s*>?=\s*(?P<least>[0-9]*\.?[0-9]+)""",
     re.VERBOSE,
@@ -41,9 +41,10 @@ class Verdict:
 def fail_under(record: Mapping[str, Any], spec: str, *, bound: Bound = "point") -> Verdict:
     """Judge *record* by ``METRIC[ARM]=LEAST``, e.g. ``chain_hit@32[causal]=0.9``.
 
-    METRIC is ``chain_hit@k`` (k up to the depth of the record's curves) or ``mrr``; the arm may
-    carry a protocol, ``[leave-one-out/causal]``, else the record's first protocol is meant. With
-    ``bound="lower"`` the lower end of the 95 % interval must reach LEAST, not the point.
+    METRIC is ``chain_hit@k`` (k up to the depth of the record's curves) or ``mrr``; of code search
+    ``hit@k``, ``mrr``, ``ndcg@10``, ``recall@5`` or ``recall@10``. The arm may carry a protocol,
+    ``[leave-one-out/causal]``, else the record's first protocol is meant. With ``bound="lower"``
+    the lower end of the 95 % interval must reach LEAST, not the point.
 
     Raises:
         InputError: a condition that cannot be read, or names what the record does not have.
@@ -65,16 +66,27 @@ def fail_under(record: Mapping[str, Any], spec: str, *, bound: Bound = "point") 
     arms = protocols[protocol]["arms"]
     arm = arms[one_of("arm", match["arm"], tuple(arms))]
     least = float(match["least"])
-    if match["metric"] == "mrr":
-        # One question alone has no interval: nothing but 0 is certain.
-        measured = arm["mrr"] if bound == "point" else arm["mrr_ci95"][0] or 0.0
-    else:
-        hits = _hits_at(arm, int(match["k"]), spec)
-        pairs = arm["pairs"]
-        measured = hits / pairs if bound == "point" else wilson(hits, pairs)[0]
+    low, point = _measured(arm, match["metric"], match["k"], spec)
+    # One question alone has no interval: nothing but 0 is certain.
+    measured = point if bound == "point" else low or 0.0
     suffix = " (lower bound)" if bound == "lower" else ""
     name = f"{match['metric']}[{protocol}/{match['arm']}]{suffix}"
     return Verdict(name, measured, least, measured >= least)
+
+
+def _measured(
+    arm: Mapping[str, Any], metric: str, k: str | None, spec: str
+) -> tuple[float | None, float]:
+    """The lower end of the metric's interval, and the metric itself."""
+    intervals = arm.get("ci95", {"mrr": arm["mrr_ci95"]})
+    if metric in intervals:
+        return intervals[metric][0], arm[metric]
+    curve = "hit" if "ci95" in arm else "chain_hit"
+    if k is None or metric != f"{curve}@{k}":
+        known = ", ".join([f"{curve}@k", *intervals])
+        raise InputError(f"gate '{spec}': metric '{metric}' is not in the record; known: {known}")
+    hits, pairs = _hits_at(arm, int(k), spec), arm["pairs"]
+    return wilson(hits, pairs)[0], hits / pairs
 
 
 def _hits_at(arm: Mapping[str, Any], k: int, spec: str) -> int:
@@ -97,7 +109,7 @@ def max_drop(
     from fastrecall.study.compare import compare
 
     for row in compare(baseline, record)["rows"]:
-        name = f"change of chain_hit[{row['protocol']}/{row['arm']}] against the baseline"
+        name = f"change of hits[{row['protocol']}/{row['arm']}] against the baseline"
         yield Verdict(name, row["difference"], -most, row["difference"] >= -most)
 
 

@@ -11,6 +11,9 @@ from typing import Any
 
 from fastrecall._files import atomic_write
 from fastrecall.errors import RecordError
+from fastrecall.report.code_markdown import render_code_markdown
+from fastrecall.report.code_table import is_code, render_code
+from fastrecall.report.markdown import render_markdown
 from fastrecall.report.table import render
 from fastrecall.study.compare import compare
 
@@ -72,12 +75,12 @@ class Record(Mapping[str, Any]):
         except ValueError as error:
             raise RecordError(
                 f"{path} is not a record: not JSON ({error}); expected a file that "
-                "'fastrecall eval --out' wrote"
+                "'fastrecall eval --out' (or code-eval) wrote"
             ) from error
         if not isinstance(data, dict) or "schema" not in data or "protocols" not in data:
             raise RecordError(
                 f"{path} is not a record: it has no 'schema' and 'protocols'; expected a file "
-                "that 'fastrecall eval --out' wrote"
+                "that 'fastrecall eval --out' (or code-eval) wrote"
             )
         if data["schema"] != SCHEMA:
             raise RecordError(
@@ -88,7 +91,12 @@ class Record(Mapping[str, Any]):
 
     def table(self, *, width: int | None = None, color: bool = False) -> str:
         """The record as tables of text, *width* columns wide (100 unless said)."""
-        return render(self._data, width=width or 100, color=color)
+        renderer = render_code if is_code(self) else render
+        return renderer(self._data, width=width or 100, color=color)
+
+    def markdown(self) -> str:
+        """The record as tables in GitHub's Markdown."""
+        return (render_code_markdown if is_code(self) else render_markdown)(self._data)
 
     def compare(self, other: Mapping[str, Any], *, anyway: bool = False) -> dict[str, Any]:
         """How *other* differs from this record; see `fastrecall.study.compare.compare`."""

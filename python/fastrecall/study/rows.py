@@ -27,7 +27,7 @@ class Rows:
     def __init__(self, case: Case) -> None:
         self.told: set[str] = set()
         self._case = case
-        self._rows: dict[tuple[str, int, int], dict[str, Any]] = {}
+        self._rows: dict[tuple[str, int, str, int], dict[str, Any]] = {}
         self._refs = [ticket.ref for ticket in case.corpus.tickets]
         for pair in case.gold.pairs:
             if pair.pr_node < 0:
@@ -80,17 +80,20 @@ class Rows:
         return own
 
     def as_list(self) -> list[dict[str, Any]]:
-        """All rows, by (repository, issue, PR)."""
+        """All rows, by (repository, issue, the PR's repository, PR)."""
         return [self._rows[key] for key in sorted(self._rows)]
 
     def _row(self, pair: GoldPair) -> dict[str, Any]:
-        key = (pair.repo, pair.issue, pair.pr)
+        pr_repo = pair.pr_repo or pair.repo
+        key = (pair.repo, pair.issue, pr_repo, pair.pr)
         if key not in self._rows:
-            self.told |= {f"{pair.repo}#{pair.issue}", f"{pair.repo}#{pair.pr}"}
+            self.told |= {f"{pair.repo}#{pair.issue}", f"{pr_repo}#{pair.pr}"}
             self._rows[key] = {
                 "repo": pair.repo,
                 "issue": pair.issue,
                 "pr": pair.pr,
+                # Only a PR of another repository than the issue's names its own.
+                **({"pr_repo": pair.pr_repo} if pair.pr_repo else {}),
                 "query": pair.query,
                 "ranks": {},
                 "misses": {},
