@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,28 @@ from fastrecall.types import Ids, Scores
 
 _Floats: TypeAlias = npt.NDArray[np.float64]
 _Ints: TypeAlias = npt.NDArray[np.int64]
+_Terms: TypeAlias = Callable[[str], Iterable[str]]
+
+
+class Vocabulary(Protocol):
+    """Terms and their numbers; a dict is one."""
+
+    def get(self, term: str, /) -> int | None:
+        """The number of a term, None when no text holds it."""
+
+
+class PostingLists(NamedTuple):
+    """All that is counted in the texts: what a `BM25` is made from, and what is kept on disk.
+
+    ``offsets`` ``[terms + 1]`` into ``nodes`` (ascending within a term) and weighted ``counts``;
+    ``lengths`` ``[fields, n]``, the number of terms of each text; ``weights`` of the fields.
+    """
+
+    offsets: _Ints
+    nodes: Ids
+    counts: npt.NDArray[np.float32]
+    lengths: _Ints
+    weights: _Floats
 
 
 class BM25:
@@ -66,22 +88,54 @@ class BM25:
         k1: float = 1.2,
         b: float = 0.75,
         weights: Mapping[str, float] | None = None,
-        terms: Callable[[str], Iterable[str]] = tokens.terms,
+        terms: _Terms = tokens.terms,
         mask_references: bool = False,
         threads: int | None = None,
     ) -> None:
+        lists, vocabulary = posting_lists(
+            texts, weights=weights, terms=terms, mask_references=mask_references
+        )
+        self._open(lists, vocabulary, k1, b, terms, mask_references, threads)
+
+    @classmethod
+    def from_lists(
+        cls,
+        lists: PostingLists,
+        vocabulary: Vocabulary,
+        *,
+        k1: float = 1.2,
+        b: float = 0.75,
+        terms: _Terms = tokens.terms,
+        mask_references: bool = False,
+        threads: int | None = None,
+    ) -> BM25:
+        """The index of what `posting_lists` counted, with the same *terms* and *mask_references*.
+
+        >>> BM25.from_lists(*posting_lists(["a b", "b c"])).search(["c"], 1)[0].tolist()
+        [[1]]
+        """
+        index = cls.__new__(cls)
+        index._open(lists, vocabulary, k1, b, terms, mask_references, threads)
+        return index
+
+    def _open(
+        self,
+        lists: PostingLists,
+        vocabulary: Vocabulary,
+        k1: float,
+        b: float,
+        terms: _Terms,
+        mask_references: bool,
+        threads: int | None,
+    ) -> None:
         if not (0 <= k1 < np.inf and 0 <= b <= 1):
             raise InputError(f"BM25: k1 is {k1} and b is {b}; expected k1 ≥ 0 and b from 0 to 1")
-        fields = texts if isinstance(texts, Mapping) else {"text": texts}
         self.threads = resolve_threads(threads)
         self._terms = terms
         self._mask_references = mask_references
-        field_weights = _field_weights(fields, weights or {})
-        self._size = len(next(iter(fields.values())))
-        self._vocabulary: dict[str, int] = {}
-        lengths = np.zeros((len(fields), self._size), dtype=np.int64)
-        offsets, nodes, counts = self._build(fields, field_weights, lengths)
-        self._postings = _core.Postings(offsets, nodes, counts, lengths, field_weights, k1=k1, b=b)
+        self._vocabulary = vocabulary
+        self._size = lists.lengths.shape[1]
+        self._postings = _core.Postings(*lists, k1=k1, b=b)
 
     def __len__(self) -> int:
         return self._size
@@ -157,7 +211,7 @@ class BM25:
         offsets, ids, times = [0], list[int](), list[int]()
         for query in queries:
             wanted: dict[int, int] = {}
-            for word in tokens.words(self._unmasked(query)):
+            for word in _words(query, self._mask_references):
                 terms = known.get(word)
                 if terms is None:
                     found = map(self._vocabulary.get, self._terms(word))
@@ -173,50 +227,65 @@ class BM25:
             np.array(times, dtype=np.int32),
         )
 
-    def _unmasked(self, text: str) -> str:
-        return tokens.mask_references(text) if self._mask_references else text
 
-    def _build(
-        self, fields: Mapping[str, Sequence[str]], weights: _Floats, lengths: _Ints
-    ) -> tuple[_Ints, Ids, npt.NDArray[np.float32]]:
-        """Offsets per term, then nodes (ascending within a term) and weighted counts.
+def posting_lists(
+    texts: Sequence[str] | Mapping[str, Sequence[str]],
+    *,
+    weights: Mapping[str, float] | None = None,
+    terms: _Terms = tokens.terms,
+    mask_references: bool = False,
+) -> tuple[PostingLists, dict[str, int]]:
+    """Count the terms of all texts; returns the lists and the number of each term.
 
-        Fills *lengths* ``[fields, n]`` with the number of terms of each text.
-        """
-        word_ids: defaultdict[str, int] = defaultdict()
-        word_ids.default_factory = word_ids.__len__
-        streams = []
-        for texts in fields.values():
-            lists = [tokens.words(self._unmasked(text)) for text in texts]
-            sizes = np.fromiter(map(len, lists), np.int64, self._size)
-            stream = np.fromiter(
-                map(word_ids.__getitem__, chain.from_iterable(lists)), np.int64, sizes.sum()
-            )
-            streams.append((stream, np.repeat(np.arange(self._size), sizes)))
+    Arguments and errors are those of `BM25`.
 
-        term_ids: defaultdict[str, int] = defaultdict()
-        term_ids.default_factory = term_ids.__len__
-        of_word = [[term_ids[term] for term in self._terms(word)] for word in word_ids]
-        self._vocabulary = dict(term_ids)
-        breadth = np.fromiter(map(len, of_word), np.int64, len(of_word))
-        starts = np.cumsum(breadth) - breadth
-        flat = np.fromiter(chain.from_iterable(of_word), np.int64, breadth.sum())
+    >>> lists, vocabulary = posting_lists(["a b", "b c"])
+    >>> vocabulary, lists.nodes.tolist()
+    ({'a': 0, 'b': 1, 'c': 2}, [0, 0, 1, 1])
+    """
+    fields = texts if isinstance(texts, Mapping) else {"text": texts}
+    field_weights = _field_weights(fields, weights or {})
+    size = len(next(iter(fields.values())))
+    word_ids: defaultdict[str, int] = defaultdict()
+    word_ids.default_factory = word_ids.__len__
+    streams = []
+    for field in fields.values():
+        lists = [_words(text, mask_references) for text in field]
+        sizes = np.fromiter(map(len, lists), np.int64, size)
+        stream = np.fromiter(
+            map(word_ids.__getitem__, chain.from_iterable(lists)), np.int64, sizes.sum()
+        )
+        streams.append((stream, np.repeat(np.arange(size), sizes)))
 
-        keys, counts = [], []
-        for row, (stream, node) in enumerate(streams):
-            wide = breadth[stream]
-            node = np.repeat(node, wide)
-            within = np.arange(len(node)) - np.repeat(np.cumsum(wide) - wide, wide)
-            term = flat[np.repeat(starts[stream], wide) + within]
-            lengths[row] = np.bincount(node, minlength=self._size)
-            key, times = np.unique(term * self._size + node, return_counts=True)
-            keys.append(key)
-            counts.append(times * weights[row])
-        key, where = np.unique(np.concatenate(keys), return_inverse=True)
-        weighted = np.bincount(where, np.concatenate(counts), len(key))
-        term, node = np.divmod(key, self._size) if self._size else (key, key)
-        offsets = np.searchsorted(term, np.arange(len(term_ids) + 1))
-        return offsets, node.astype(np.int32), weighted.astype(np.float32)
+    term_ids: defaultdict[str, int] = defaultdict()
+    term_ids.default_factory = term_ids.__len__
+    of_word = [[term_ids[term] for term in terms(word)] for word in word_ids]
+    breadth = np.fromiter(map(len, of_word), np.int64, len(of_word))
+    starts = np.cumsum(breadth) - breadth
+    flat = np.fromiter(chain.from_iterable(of_word), np.int64, breadth.sum())
+
+    lengths = np.zeros((len(fields), size), dtype=np.int64)
+    keys, counts = [], []
+    for row, (stream, node) in enumerate(streams):
+        wide = breadth[stream]
+        node = np.repeat(node, wide)
+        within = np.arange(len(node)) - np.repeat(np.cumsum(wide) - wide, wide)
+        term = flat[np.repeat(starts[stream], wide) + within]
+        lengths[row] = np.bincount(node, minlength=size)
+        key, times = np.unique(term * size + node, return_counts=True)
+        keys.append(key)
+        counts.append(times * field_weights[row])
+    key, where = np.unique(np.concatenate(keys), return_inverse=True)
+    weighted = np.bincount(where, np.concatenate(counts), len(key))
+    term, node = np.divmod(key, size) if size else (key, key)
+    offsets = np.searchsorted(term, np.arange(len(term_ids) + 1))
+    return PostingLists(
+        offsets, node.astype(np.int32), weighted.astype(np.float32), lengths, field_weights
+    ), dict(term_ids)
+
+
+def _words(text: str, mask_references: bool) -> list[str]:
+    return tokens.words(tokens.mask_references(text) if mask_references else text)
 
 
 def _field_weights(fields: Mapping[str, Sequence[str]], weights: Mapping[str, float]) -> _Floats:
