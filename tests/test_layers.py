@@ -18,6 +18,7 @@ FLOORS = (
         "config",
         "_files",
         "_lazy",
+        "_lock",
         "_ragged",
         "_term",
         "_threads",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from hashlib import sha256
@@ -17,11 +16,12 @@ from typing import Any
 
 from fastrecall._data import data_folder
 from fastrecall._files import atomic_write
+from fastrecall._lock import locked
 from fastrecall.corpus.build import node_order
 from fastrecall.corpus.fetch.names import is_repository
 from fastrecall.corpus.history import GIT
 from fastrecall.corpus.table import from_table, to_table
-from fastrecall.errors import CacheError, CorpusError
+from fastrecall.errors import CorpusError
 from fastrecall.types import Ticket
 
 MANIFEST = "manifest.json"
@@ -162,23 +162,9 @@ class Store:
         Raises:
             CacheError: somebody else is fetching, or the folder cannot be made.
         """
-        path = self.folder / LOCK
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        except OSError as error:
-            raise CacheError(
-                f"cannot write {self.folder}: {error.strerror or error}; set FASTRECALL_DATA to a "
-                "folder that can be written"
-            ) from error
-        try:
-            if not _take(descriptor):
-                raise CacheError(
-                    f"another process is fetching into {self.folder}; wait until it is done"
-                )
+        busy = f"another process is fetching into {self.folder}; wait until it is done"
+        with locked(self.folder / LOCK, busy=busy):
             yield
-        finally:
-            os.close(descriptor)
 
     def _write(self, data: Mapping[str, Any]) -> None:
         with atomic_write(self.folder / MANIFEST) as file:
@@ -208,30 +194,6 @@ def _manifest(path: Path, data: Any) -> Manifest | None:
     if Path(manifest.file).name != manifest.file:
         raise CorpusError(f"{path}: not a readable manifest (file {manifest.file!r}); fetch again")
     return manifest
-
-
-def _take(descriptor: int) -> bool:
-    """Take the lock on an open file, if it is free."""
-    try:
-        import fcntl
-    except ImportError:
-        return _take_on_windows(descriptor)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-def _take_on_windows(descriptor: int) -> bool:
-    import importlib
-
-    msvcrt: Any = importlib.import_module("msvcrt")
-    try:
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-    except OSError:
-        return False
-    return True
 
 
 def is_fetched_name(name: str) -> bool:
