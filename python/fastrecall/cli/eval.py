@@ -62,9 +62,10 @@ def command(
 ) -> int:
     """Measure how well the past of CORPUS is recalled.
 
-    CORPUS is a folder with prs.json and issues.json (or .gz, JSON lines, Parquet); without it, a
-    generated demo is measured (demo:20000 is one of 20,000 tickets). Each gold pair asks with an issue's title and counts a hit when the
-    PR that fixed it is among the returned nodes.
+    CORPUS is a folder with prs.json and issues.json (or .gz, JSON lines, Parquet), or OWNER/NAME
+    after `fastrecall fetch`; without it, a generated demo is measured (demo:20000 is one of 20,000
+    tickets). Each gold pair asks with an issue's title and counts a hit when the PR that fixed it
+    is among the returned nodes.
 
     Exit codes: 0 done and every gate passed, 1 a gate failed, 2 bad input.
     """

@@ -37,9 +37,7 @@ _RULES = (
     _rule("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\b(?P<secret>gh[pousr]_[A-Za-z0-9]{30,})"),
     _rule("GitHub token", "github_pat_", r"\b(?P<secret>github_pat_[A-Za-z0-9_]{22,})"),
     _rule("GitLab token", "glpat-", r"\b(?P<secret>glpat-[\w-]{20,})"),
-    _rule(
-        "AWS key id", "AKIA ASIA ABIA ACCA", r"\b(?P<secret>A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16})\b"
-    ),
+    _rule("AWS key id", "AKIA ASIA ABIA ACCA", r"\b(?P<secret>A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16})\b"),
     _rule(
         "AWS secret key",
         "secret SECRET Secret",
