@@ -135,7 +135,7 @@ def test_several_arms_get_the_intervals_that_each_gets_alone() -> None:
     clusters = rng.integers(0, 70, 200)
     arms = [rng.random(200), np.ones(200), rng.integers(0, 2, 200), np.zeros(200)]
     for labels in (clusters, None):
-        together = bootstrap_means(arms, labels, samples=500, seed=3)
+        together = bootstrap_means(arms, labels, samples=500, seed=3, threads=3)
         assert together == [bootstrap_mean(arm, labels, samples=500, seed=3) for arm in arms]
 
 

@@ -47,15 +47,29 @@ def cluster_sums(values: Floats, clusters: npt.ArrayLike | None) -> tuple[Floats
     Raises:
         InputError: *clusters* does not have one label a value.
     """
+    members = cluster_members(clusters, len(values))
+    return member_sums(values, members), member_sums(np.ones_like(values), members)
+
+
+def cluster_members(clusters: npt.ArrayLike | None, values: int) -> npt.NDArray[np.integer] | None:
+    """The number of each value's cluster, from 0; None where each value is one.
+
+    Raises:
+        InputError: *clusters* does not have one label a value.
+    """
     if clusters is None:
-        return values, np.ones_like(values)
+        return None
     labels = np.asarray(clusters)
-    if labels.shape != values.shape:
+    if labels.shape != (values,):
         raise InputError(
-            f"clusters has the shape {labels.shape} and the values {values.shape}; "
+            f"clusters has the shape {labels.shape} and the values {(values,)}; "
             "expected one cluster label a value"
         )
-    _, members = np.unique(labels, return_inverse=True)
-    sizes = np.bincount(members).astype(np.float64)
-    sums = np.bincount(members, weights=values).astype(np.float64, copy=False)
-    return sums, sizes
+    return np.unique(labels, return_inverse=True)[1]
+
+
+def member_sums(values: Floats, members: npt.NDArray[np.integer] | None) -> Floats:
+    """The sum of the values in each cluster."""
+    if members is None:
+        return values
+    return np.bincount(members, weights=values).astype(np.float64, copy=False)

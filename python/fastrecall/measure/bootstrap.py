@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
 from fastrecall.errors import InputError
-from fastrecall.measure._clusters import Floats, cluster_sums, finite_values, paired_differences
+from fastrecall.measure._clusters import (
+    Floats,
+    cluster_members,
+    finite_values,
+    member_sums,
+    paired_differences,
+)
 
 _DRAWS_AT_ONCE = 1 << 20
 """Random draws held in memory at a time; the stream of numbers does not depend on it."""
@@ -61,10 +69,11 @@ def bootstrap_means(
     samples: int = 10_000,
     seed: int = 0,
     level: float = 0.95,
+    threads: int = 1,
 ) -> list[tuple[float, float]]:
     """`bootstrap_mean` of several arms on the same queries; clusters are drawn once for all.
 
-    Each interval is the one that `bootstrap_mean` gives.
+    Each interval is the one that `bootstrap_mean` gives, on any number of *threads*.
 
     Raises:
         InputError: as `bootstrap_mean`, or arms of different length.
@@ -78,20 +87,24 @@ def bootstrap_means(
         raise InputError(f"samples is {samples}; expected 1 or more")
     if not 0 < level < 1:
         raise InputError(f"level is {level}; expected a share between 0 and 1, such as 0.95")
-    by_column = [cluster_sums(finite_values(values, "values"), clusters) for values in columns]
-    if len({len(sums) for sums, _ in by_column}) > 1:
+    vectors = [finite_values(values, "values") for values in columns]
+    if len({len(vector) for vector in vectors}) > 1:
         raise InputError(
-            f"the arms have {' and '.join(str(len(sums)) for sums, _ in by_column)} values; "
+            f"the arms have {' and '.join(str(len(vector)) for vector in vectors)} values; "
             "expected one value a query from each"
         )
-    intervals = [_without_drawing(sums, sizes) for sums, sizes in by_column]
-    open_ones = [at for at, interval in enumerate(intervals) if interval is None]
-    drawn = _resample([by_column[at] for at in open_ones], samples, seed)
-    for at, replicates in zip(open_ones, drawn, strict=True):
-        tails = _bca_tails(replicates, *by_column[at], level)
-        low, high = np.quantile(replicates, tails)
-        intervals[at] = float(low), float(high)
-    return [interval for interval in intervals if interval is not None]
+    if not vectors:
+        return []
+    members = cluster_members(clusters, len(vectors[0]))
+    sizes = member_sums(np.ones_like(vectors[0]), members)
+    distinct = {vector.tobytes(): member_sums(vector, members) for vector in vectors}
+    intervals = {key: _without_drawing(sums, sizes) for key, sums in distinct.items()}
+    drawn = {key: distinct[key] for key, interval in intervals.items() if interval is None}
+    replicates = _resample(list(drawn.values()), sizes, samples, seed, threads)
+    for (key, sums), of_column in zip(drawn.items(), replicates, strict=True):
+        low, high = np.quantile(of_column, _bca_tails(of_column, sums, sizes, level))
+        intervals[key] = float(low), float(high)
+    return [intervals[vector.tobytes()] or (math.nan, math.nan) for vector in vectors]
 
 
 def bootstrap_difference(
@@ -127,25 +140,27 @@ def _without_drawing(sums: Floats, sizes: Floats) -> tuple[float, float] | None:
 
 
 def _resample(
-    columns: Sequence[tuple[Floats, Floats]], samples: int, seed: int
-) -> npt.NDArray[np.float64]:
-    """Means of *samples* draws, with replacement, of as many clusters as there are: one row a
-    column, all of which have the same clusters."""
+    columns: Sequence[Floats], sizes: Floats, samples: int, seed: int, threads: int
+) -> Floats:
+    """Means of *samples* draws, with replacement, of as many clusters as there are: one row for
+    each column of cluster sums."""
     replicates = np.empty((len(columns), samples))
-    if not columns:
-        return replicates
-    sizes = columns[0][1]
     count = len(sizes)
     generator = np.random.default_rng(seed)
-    same_size = sizes.min() == sizes.max()
-    step = max(1, _DRAWS_AT_ONCE // count)
-    for start in range(0, samples, step):
-        stop = min(start + step, samples)
-        drawn = generator.integers(0, count, (stop - start, count))
-        weight = count * sizes[0] if same_size else sizes[drawn].sum(axis=1)
-        for row, (sums, _) in zip(replicates, columns, strict=True):
-            row[start:stop] = sums[drawn].sum(axis=1) / weight
+    same_size = len(sizes) > 0 and sizes.min() == sizes.max()
+    step = max(1, _DRAWS_AT_ONCE // max(1, count))
+    with ThreadPoolExecutor(threads) as pool:  # which starts threads only when there is work
+        for start in range(0, samples if columns else 0, step):
+            some = slice(start, min(start + step, samples))
+            drawn = generator.integers(0, count, (some.stop - some.start, count))
+            weight = count * sizes[0] if same_size else sizes[drawn].sum(axis=1)
+            replicates[:, some] = list(pool.map(partial(_drawn_means, drawn, weight), columns))
     return replicates
+
+
+def _drawn_means(drawn: npt.NDArray[np.int64], weight: Floats | float, sums: Floats) -> Floats:
+    totals: Floats = sums[drawn].sum(axis=1)
+    return totals / weight
 
 
 def _bca_tails(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fastrecall import corpus as corpus_room
+from fastrecall._threads import resolve_threads
 from fastrecall.corpus.text import QueryMode
 from fastrecall.embedding import ModelInfo, embed, resolve_model
 from fastrecall.errors import CorpusError
@@ -20,6 +21,7 @@ from fastrecall.study.asking import Asking
 from fastrecall.study.breakdown import Grouped, break_down, group_pairs
 from fastrecall.study.clock import Clock
 from fastrecall.study.link_overlap import link_overlap
+from fastrecall.study.mean_intervals import mean_intervals
 from fastrecall.study.protocols import PROTOCOLS, Asked, Case
 from fastrecall.study.record import SCHEMA, Record, versions
 from fastrecall.study.rows import Rows
@@ -107,18 +109,29 @@ def evaluate_in_full(
     row = {text: i for i, text in enumerate(wordings)}
     asking = Asking(memory, asked, row, of_wordings, settings)
     rows = Rows(case)
-    blocks: dict[str, Any] = {}
+    own_first: dict[str, int | None] = {}
     breakdowns: dict[str, Any] = {}
     groups: dict[tuple[GoldPair, ...], Grouped] = {}
     for key, question in asked.items():
         finder, answers = asking.ask(key)
         clock.count_queries(key, finder.arm_seconds, len(question.texts))
-        blocks[key] = _protocol_block(key, question, finder, answers, settings)
+        own_first[key] = _own_issue_first(question, finder)
         rows.add(key, question, finder, answers)
         if question.pairs not in groups:
             groups[question.pairs] = group_pairs(case, question.pairs)
         breakdowns[key] = break_down(groups[question.pairs], hits_of(answers, settings.budget))
     clock.lap("search")
+    intervals = mean_intervals(asked, asking.found, settings, threads=resolve_threads(threads))
+    blocks = {
+        key: {
+            **_question_block(key, question),
+            "own_issue_first": own_first[key],
+            "arms": arm_blocks(asking.found[key], budget=settings.budget, intervals=intervals[key]),
+        }
+        for key, question in asked.items()
+    }
+    gains = gain_blocks(asked, asking.found, intervals, settings)
+    clock.lap("intervals and tests")
     record = Record(
         {
             "schema": SCHEMA,
@@ -127,7 +140,7 @@ def evaluate_in_full(
             "model": _model_block(info),
             "corpus": _corpus_block(corpus, case.gold),
             "protocols": blocks,
-            "gain": gain_blocks(asked, asking.found, settings),
+            "gain": gains,
             "breakdowns": breakdowns,
             "links": link_overlap(corpus, case.found),
             "queries": rows.as_list(),
@@ -188,19 +201,13 @@ def _ask(case: Case, *, required: bool) -> dict[str, Asked]:
     return {key: question for key, question in asked.items() if key not in empty}
 
 
-def _protocol_block(
-    key: str, question: Asked, finder: Finder, answers: dict[str, Answers], settings: Settings
-) -> dict[str, Any]:
+def _question_block(key: str, question: Asked) -> dict[str, Any]:
     return {
         "title": PROTOCOLS[key].title,
         "sentence": PROTOCOLS[key].sentence,
         "pairs": len(question.pairs),
         "queries": len(question.texts),
         "unreachable": len(question.unreachable),
-        "own_issue_first": _own_issue_first(question, finder),
-        "arms": arm_blocks(
-            answers, budget=settings.budget, clusters=question.rows, seed=settings.seed
-        ),
     }
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from fastrecall.measure.bootstrap import bootstrap_difference, bootstrap_means
 from fastrecall.measure.intervals import minimum_detectable_effect, newcombe_paired, wilson
 from fastrecall.measure.paired import PairedHits, holm, mcnemar, permutation
 from fastrecall.search.arms import ARMS, CURVE_DEPTH, Arm
@@ -19,6 +18,15 @@ from fastrecall.study.settings import Settings
 
 SAMPLES = 2000
 """Bootstrap samples of an interval: the bounds then move by less than what they print."""
+
+Mean: TypeAlias = str | tuple[str, str]
+"""What a mean is taken of: an arm's reciprocal ranks, or those of one arm less another's."""
+
+Bounds: TypeAlias = list[float | None]
+"""An interval as JSON holds it."""
+
+COMPARED = (("causal", "semantic"), ("causal", "semantic_prs"))
+"""The differences of means that are told: which arm, over which."""
 
 
 def hits_within(arm: Arm, ranks: Ranks, budget: int) -> Ranks:
@@ -32,24 +40,24 @@ def hits_of(answers: Mapping[str, Answers], budget: int) -> dict[str, npt.NDArra
 
 
 def arm_blocks(
-    answers: dict[str, Answers], *, budget: int, clusters: npt.NDArray[np.integer], seed: int
+    answers: Mapping[str, Answers], *, budget: int, intervals: Mapping[Mean, Bounds]
 ) -> dict[str, dict[str, Any]]:
-    """The numbers of each arm under one protocol; pairs of one question are one cluster."""
-    inside = {arm: hits_within(ARMS[arm], of.ranks, budget) for arm, of in answers.items()}
-    reciprocal = {arm: _reciprocal(ranks) for arm, ranks in inside.items()}
-    intervals = bootstrap_means(list(reciprocal.values()), clusters, samples=SAMPLES, seed=seed)
-    return {
-        arm: {
-            **_hit_block(ARMS[arm], inside[arm]),
-            "mrr": float(reciprocal[arm].mean()),
-            "mrr_ci95": _bounds(interval),
-            **_output_block(ARMS[arm], inside[arm], answers[arm], budget),
+    """The numbers of each arm under one protocol; *intervals* are those of its mean."""
+    blocks = {}
+    for key, of_arm in answers.items():
+        arm = ARMS[key]
+        inside = hits_within(arm, of_arm.ranks, budget)
+        blocks[key] = {
+            **_hit_block(arm, inside),
+            "mrr": float(reciprocal(inside).mean()),
+            "mrr_ci95": intervals[key],
+            **_output_block(arm, inside, of_arm, budget),
         }
-        for arm, interval in zip(answers, intervals, strict=True)
-    }
+    return blocks
 
 
-def _reciprocal(inside: Ranks) -> npt.NDArray[np.float64]:
+def reciprocal(inside: Ranks) -> npt.NDArray[np.float64]:
+    """1/rank of each pair, 0 for a miss."""
     return np.divide(1.0, inside, out=np.zeros(len(inside)), where=inside > 0)
 
 
@@ -90,22 +98,25 @@ def _curve(ranks: Ranks) -> npt.NDArray[np.int64]:
 
 
 def gain_blocks(
-    asked: Mapping[str, Asked], found: Mapping[str, Mapping[str, Answers]], settings: Settings
+    asked: Mapping[str, Asked],
+    found: Mapping[str, Mapping[str, Answers]],
+    intervals: Mapping[str, Mapping[Mean, Bounds]],
+    settings: Settings,
 ) -> dict[str, Any]:
     """What following links brings under each protocol: causal over semantic, and over PRs only.
 
-    Holm's correction is over the protocols. Protocols without both arms are left out.
+    *intervals* are those of means, by protocol. Holm's correction is over the protocols. Protocols
+    without both arms are left out.
     """
-    gains = {
-        protocol: {
-            **_gain("causal", "semantic", answers, asked[protocol], settings),
-            "over_prs": _gain("causal", "semantic_prs", answers, asked[protocol], settings)
-            if "semantic_prs" in answers
-            else None,
+    gains: dict[str, Any] = {}
+    for protocol, answers in found.items():
+        over = {
+            base: _gain(better, base, answers, asked[protocol], intervals[protocol], settings)
+            for better, base in COMPARED
+            if {better, base} <= answers.keys()
         }
-        for protocol, answers in found.items()
-        if {"causal", "semantic"} <= answers.keys()
-    }
+        if "semantic" in over:
+            gains[protocol] = {**over["semantic"], "over_prs": over.get("semantic_prs")}
     for gain, adjusted in zip(
         gains.values(), holm([gain["mcnemar_p"] for gain in gains.values()]), strict=True
     ):
@@ -114,7 +125,12 @@ def gain_blocks(
 
 
 def _gain(
-    better: str, base: str, answers: Mapping[str, Answers], asked: Asked, settings: Settings
+    better: str,
+    base: str,
+    answers: Mapping[str, Answers],
+    asked: Asked,
+    intervals: Mapping[Mean, Bounds],
+    settings: Settings,
 ) -> dict[str, Any]:
     """The paired difference of two arms: hits with exact McNemar, MRR with a permutation test.
 
@@ -125,8 +141,7 @@ def _gain(
         hits_within(ARMS[arm], answers[arm].ranks, settings.budget) for arm in (better, base)
     )
     counts = PairedHits.of(won > 0, against > 0)
-    mine, other = _reciprocal(won), _reciprocal(against)
-    random = {"samples": SAMPLES, "seed": settings.seed}
+    mine, other = reciprocal(won), reciprocal(against)
     return {
         "title": f"{ARMS[better].title} over {ARMS[base].title}",
         "difference": (counts.first - counts.second) / len(won),
@@ -136,8 +151,8 @@ def _gain(
         "mcnemar_p": mcnemar(counts.first, counts.second),
         "detectable": _detectable(counts),
         "mrr_difference": float(mine.mean() - other.mean()),
-        "mrr_ci95": _bounds(bootstrap_difference(mine, other, asked.rows, **random)),
-        "mrr_p": permutation(mine, other, asked.rows, **random),
+        "mrr_ci95": intervals[better, base],
+        "mrr_p": permutation(mine, other, asked.rows, samples=SAMPLES, seed=settings.seed),
     }
 
 
@@ -148,8 +163,3 @@ def _detectable(counts: PairedHits) -> float | None:
         return None
     effect = minimum_detectable_effect(pairs, discordant=discordant)
     return None if math.isnan(effect) else effect
-
-
-def _bounds(interval: Sequence[float]) -> list[float | None]:
-    """An interval as JSON holds it: one cluster alone has none."""
-    return [None if math.isnan(bound) else bound for bound in interval]
