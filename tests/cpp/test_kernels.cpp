@@ -182,6 +182,32 @@ TEST(screen_codes_finds_what_the_scalar_screen_finds) {
                     CHECK(found[0][0].size() == vectors - 3);
                     CHECK(found[0][0].begin()->first == 1000);
                     check_close(found[0], found[1], 0.5F, thresholds);
+
+                    // As pairs: keys become 2 * key + 1, and columns collect what reaches them.
+                    const std::vector<float> twice(count, 2), one(count, 1);
+                    std::vector<float> edges(vectors, 150);
+                    edges[0] = std::numeric_limits<float>::lowest();
+                    edges[1] = std::numeric_limits<float>::infinity();
+                    Found rows[2], columns[2];
+                    for (int i = 0; i < 2; ++i) {
+                        Sinks row_sinks(count, vectors), column_sinks(vectors, count);
+                        both[i]->screen_pairs(
+                            {codes.data(), scales.data(), residuals.data(), groups, 1000},
+                            {query.data(), bias.data(), slopes.data(), thresholds.data(),
+                             row_sinks.data(), count},
+                            {twice.data(), one.data(), 500, edges.data(), column_sinks.data()},
+                            padded);
+                        rows[i] = row_sinks.found();
+                        columns[i] = column_sinks.found();
+                    }
+                    check_close(rows[0], rows[1], 1, thresholds);
+                    check_close(columns[0], columns[1], 1, edges);
+                    CHECK(columns[0][0].size() == count);
+                    CHECK(columns[0][0].begin()->first == 500);
+                    CHECK(columns[0][1].empty());
+                    for (const auto& [id, key] : found[0][0]) {
+                        CHECK(std::fabs(rows[0][0].at(id) - (2 * key + 1)) <= 1);
+                    }
                 }
             }
         }
