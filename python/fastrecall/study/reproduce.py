@@ -16,8 +16,8 @@ from fastrecall.corpus.window import Window
 from fastrecall.embedding import list_models
 from fastrecall.errors import CorpusError
 from fastrecall.measure.intervals import wilson
+from fastrecall.report.reading import MISS_REASONS
 from fastrecall.study.evaluation import evaluate_in_full
-from fastrecall.study.misses import REASONS
 from fastrecall.study.record import Record
 from fastrecall.types import Corpus, Gold
 
@@ -202,7 +202,7 @@ def _reasons(
         if "causal" in query["misses"].get("published", {})
     )
     reasons += [
-        f"causal misses {count} pairs because {REASONS[reason]}"
+        f"causal misses {count} pairs because {MISS_REASONS[reason]}"
         for reason, count in missed.most_common()
     ]
     reasons.append(
