@@ -134,7 +134,7 @@ class BM25:
         self._terms = terms
         self._mask_references = mask_references
         self._vocabulary = vocabulary
-        self._size = lists.lengths.shape[1]
+        self._size: int = lists.lengths.shape[1]
         self._postings = _core.Postings(*lists, k1=k1, b=b)
 
     def __len__(self) -> int:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from fastrecall import _core
+from fastrecall._ragged import IdLists, flatten_lists
 from fastrecall._threads import resolve_threads
-from fastrecall.errors import InputError
 from fastrecall.types import Ids, Scores
 
 Storage: TypeAlias = Literal["int8", "float16", "float32"]
-
-Exclude: TypeAlias = npt.ArrayLike | Sequence[Sequence[int]]
-"""Ids that a query must not return; see `ExactIndex.search`."""
 
 
 class ExactIndex:
@@ -83,7 +79,7 @@ class ExactIndex:
         queries: npt.ArrayLike,
         k: int,
         *,
-        exclude: Exclude | None = None,
+        exclude: IdLists | None = None,
         mask: npt.NDArray[np.bool_] | None = None,
     ) -> tuple[Ids, Scores]:
         """The *k* best vectors for each query, best first.
@@ -111,7 +107,7 @@ class ExactIndex:
         offsets = ids = None
         if exclude is not None:
             count = 1 if queries.ndim == 1 else len(queries)
-            offsets, ids = _exclude_lists(exclude, count)
+            offsets, ids = flatten_lists(exclude, queries=count, name="exclude")
         return self._index.search(
             queries,
             k,
@@ -133,38 +129,3 @@ class ExactIndex:
         array([1, 0, 1], dtype=int32)
         """
         return self._index.knn_graph(k, threads=self.threads)
-
-
-def _exclude_lists(
-    exclude: Exclude, queries: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """Every accepted form as offsets ``[queries + 1]`` and ids, without the -1 of padding."""
-    try:
-        table = np.asarray(exclude)
-        ragged = table.dtype == object
-    except ValueError:  # rows of different lengths
-        ragged = True
-    if ragged:
-        rows = [_whole_numbers(np.asarray(row)) for row in exclude]  # type: ignore[union-attr]
-    elif table.ndim in (1, 2):
-        table = _whole_numbers(table)
-        rows = list(table.reshape(len(table), -1) if table.size else [table[:0]] * len(table))
-    else:
-        raise InputError(
-            f"exclude has {table.ndim} dimensions; expected [queries], [queries, m] or lists of ids"
-        )
-    if len(rows) != queries:
-        raise InputError(f"exclude has {len(rows)} rows for {queries} queries")
-    kept = [row[row != -1].ravel() for row in rows]
-    offsets = np.zeros(queries + 1, dtype=np.int64)
-    np.cumsum([len(row) for row in kept], out=offsets[1:])
-    ids = np.concatenate(kept) if kept else np.zeros(0, dtype=np.int64)
-    if ids.size and (ids.min() < -(2**31) or ids.max() >= 2**31):
-        raise InputError("exclude holds ids that are not int32")
-    return offsets, ids.astype(np.int32)
-
-
-def _whole_numbers(values: npt.NDArray[np.generic]) -> npt.NDArray[np.int64]:
-    if values.size and values.dtype.kind not in "iu":
-        raise InputError(f"exclude holds {values.dtype}; expected whole numbers")
-    return values.astype(np.int64)
