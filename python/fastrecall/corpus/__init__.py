@@ -17,6 +17,7 @@ from fastrecall.corpus.gold import (
     read_gold,
     write_gold,
 )
+from fastrecall.corpus.history import change_edges, find_mentions, find_reverts
 from fastrecall.corpus.links import find_links, own_repository
 from fastrecall.corpus.load import corpus_from_records, load_corpus
 from fastrecall.corpus.text import QUERY_MODES, node_text, node_texts, query_text
@@ -30,11 +31,14 @@ __all__ = [
     "Duplicate",
     "GoldDifference",
     "GoldRow",
+    "change_edges",
     "compare_gold",
     "corpus_from_gold",
     "corpus_from_records",
     "find_duplicates",
     "find_links",
+    "find_mentions",
+    "find_reverts",
     "gold_csv",
     "gold_from_links",
     "gold_from_rows",

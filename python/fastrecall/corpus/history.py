@@ -7,10 +7,12 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from fastrecall.corpus.github import REFERENCE, closing_references, reference_of
 from fastrecall.corpus.links import own_repository, repository_names
 from fastrecall.corpus.markdown import mask
-from fastrecall.types import Corpus, Ticket
+from fastrecall.types import Corpus, Ids, Ticket
 
 GIT = "git:"
 """Before the name of a repository: its commits, which stand beside its issues and PRs."""
@@ -81,6 +83,26 @@ def find_mentions(corpus: Corpus) -> list[Mention]:
             if reference.end not in closed and target not in (-1, node):
                 found.add(Mention(node, target))
     return sorted(found)
+
+
+def change_edges(corpus: Corpus) -> dict[str, tuple[Ids, Ids]]:
+    """Edges ``reverts`` and ``mentions`` of a corpus, each as (sources, targets).
+
+    This is the form that `fastrecall.graph.closing_edges` takes as *others*.
+
+    >>> from fastrecall.corpus.build import make_corpus
+    >>> first, second = (Ticket("", "pr", n, "Fix", "See #1", 0) for n in (1, 2))
+    >>> change_edges(make_corpus([first, second], name="tiny"))["mentions"]
+    (array([1], dtype=int32), array([0], dtype=int32))
+    """
+    pairs: dict[str, list[tuple[int, int]]] = {
+        "reverts": [
+            (one.revert, one.reverted) for one in find_reverts(corpus) if one.reverted >= 0
+        ],
+        "mentions": [(one.change, one.target) for one in find_mentions(corpus)],
+    }
+    columns = {name: np.array(rows, np.int32).reshape(-1, 2) for name, rows in pairs.items()}
+    return {name: (rows[:, 0].copy(), rows[:, 1].copy()) for name, rows in columns.items()}
 
 
 def _named(places: _Places, node: int, ticket: Ticket) -> Iterator[int]:

@@ -11,9 +11,10 @@ import pytest
 from fastrecall.corpus import find_links, load_corpus
 from fastrecall.corpus.fetch import import_git
 from fastrecall.corpus.fetch.store import Manifest, Store
-from fastrecall.corpus.history import find_mentions, find_reverts
+from fastrecall.corpus.history import change_edges, find_mentions, find_reverts
 from fastrecall.errors import CorpusError
-from fastrecall.types import Ticket
+from fastrecall.graph import closing_edges
+from fastrecall.types import EDGE_TYPES, Ticket
 
 MESSAGES = (
     "Begin",
@@ -89,6 +90,15 @@ def test_commits_stand_beside_the_issues_that_they_close(repository: Path) -> No
         for one in find_mentions(corpus)
     }
     assert mentions == {("git:demo/lattice#2", "demo/lattice#6")}
+    edges = closing_edges(links, others=change_edges(corpus))
+    assert [
+        (EDGE_TYPES[kind], corpus.tickets[source].ref, corpus.tickets[target].ref)
+        for kind, source, target in zip(edges.types, edges.sources, edges.targets, strict=True)
+    ] == [
+        ("closes", "demo/lattice#5", "git:demo/lattice#2"),
+        ("reverts", "git:demo/lattice#4", "git:demo/lattice#2"),
+        ("mentions", "git:demo/lattice#2", "demo/lattice#6"),
+    ]
 
 
 def test_a_repository_without_origin_is_local(repository: Path) -> None:
