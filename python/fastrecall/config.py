@@ -156,6 +156,19 @@ def config_init(path: str | os.PathLike[str] = PROJECT_FILE, *, overwrite: bool 
     return path
 
 
+def reasoning_value(key: str, value: object, *, origin: str) -> Any:
+    """A value for one key of ``[search.reasoning]``, checked as if it stood in the file *origin*.
+
+    Raises:
+        InputError: names the origin, the key and what was expected.
+
+    >>> reasoning_value("temperature", 1, origin="--grid")
+    1.0
+    """
+    type_name = next(str(field.type) for field in fields(ReasoningSettings) if field.name == key)
+    return _checked(f"search.reasoning.{key}", type_name, value, origin)
+
+
 def default_text() -> str:
     """``defaults.toml`` as it is shipped."""
     return files("fastrecall").joinpath("defaults.toml").read_text(encoding="utf-8")
@@ -210,19 +223,20 @@ _Section = TypeVar("_Section", EvalSettings, IndexSettings, ReasoningSettings)
 def _section(kind: type[_Section], table: Mapping[str, Any], prefix: str, name: str) -> _Section:
     keys = {field.name: field.type for field in fields(kind)}
     _same_keys(table, tuple(keys), f"{prefix}.", name)
-    values: dict[str, Any] = {}
-    for key, type_name in keys.items():
-        value = table[key]
-        path = f"{prefix}.{key}"
-        expected = _type_problem(value, str(type_name)) or (
-            _RULES[path](value) if path in _RULES else None
-        )
-        if expected:
-            raise InputError(f"{name}: {path} is {_shown(value)}; expected {expected}")
-        values[key] = tuple(value) if isinstance(value, list) else value
-        if type_name == "float":
-            values[key] = float(value)
+    values = {
+        key: _checked(f"{prefix}.{key}", str(type_name), table[key], name)
+        for key, type_name in keys.items()
+    }
     return kind(**values)
+
+
+def _checked(path: str, type_name: str, value: Any, name: str) -> Any:
+    expected = _type_problem(value, type_name) or (_RULES[path](value) if path in _RULES else None)
+    if expected:
+        raise InputError(f"{name}: {path} is {_shown(value)}; expected {expected}")
+    if type_name == "float":
+        return float(value)
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _table(document: Mapping[str, Any], key: str, prefix: str, name: str) -> Mapping[str, Any]:

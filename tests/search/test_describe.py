@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.search.fake_llm import answer, error, fake_server
+from tests.fake_llm import answer, error, fake_server
 
 from fastrecall.corpus.code import CodeChunk
 from fastrecall.errors import RemoteError

@@ -7,7 +7,7 @@ import time
 from email.utils import formatdate
 
 import pytest
-from tests.search.fake_llm import FakeServer, Reply, answer, error, fake_server
+from tests.fake_llm import FakeServer, Reply, answer, error, fake_server
 
 from fastrecall.errors import InputError
 from fastrecall.search import llm

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.search.fake_llm import answer, error, fake_server
+from tests.fake_llm import answer, error, fake_server
 
 from fastrecall.config import ReasoningSettings, load_config
 from fastrecall.errors import InputError, RemoteError
@@ -318,7 +318,7 @@ def test_no_candidates_is_no_call(tmp_path: Path) -> None:
         ({"fusion": "best"}, "fusion is 'best'; expected 'weighted' or 'pure'"),
         ({"on_error": "cry"}, "on_error is 'cry'"),
         ({"concurrency": 0}, "concurrency is 0"),
-        ({}, "the reasoning step has no model; set search.reasoning.model"),
+        ({}, "no language model is set; set search.reasoning.model"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, object], message: str) -> None:

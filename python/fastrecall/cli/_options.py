@@ -123,7 +123,9 @@ model_options = stack(
         show_default=True,
         help="A name from `fastrecall models`, a folder, or a hub id.",
     ),
-    click.option("--no-cache", is_flag=True, help="Neither read nor keep vectors on disk."),
+    click.option(
+        "--no-cache", is_flag=True, help="Neither read nor keep vectors or answers on disk."
+    ),
     click.option(
         "--threads",
         type=click.IntRange(min=1),

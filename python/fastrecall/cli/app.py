@@ -17,6 +17,8 @@ from fastrecall.errors import FastrecallError
 
 COMMANDS = {
     "eval": ("fastrecall.cli.eval", "Measure how well a project's past is recalled."),
+    "code-eval": ("fastrecall.cli.code_eval", "Measure how well code search answers questions."),
+    "grep": ("fastrecall.cli.grep", "Find code by its syntax."),
     "fetch": ("fastrecall.cli.fetch", "Bring a repository's issues and pull requests here."),
     "gold": ("fastrecall.cli.gold", "Write the gold pairs (issue, PR) of a corpus as CSV."),
     "links": ("fastrecall.cli.links", "Show what each link source finds, and their overlap."),
@@ -24,6 +26,10 @@ COMMANDS = {
     "sweep": ("fastrecall.cli.sweep", "Evaluate many settings, and say which differ."),
     "reproduce": ("fastrecall.cli.reproduce", "Repeat a published run, and explain differences."),
     "stats": ("fastrecall.cli.stats", "Show agents, automation and work that returns."),
+    "code-sweep": (
+        "fastrecall.cli.code_sweep",
+        "Vary the reasoning step, and say what is noise.",
+    ),
     "score": ("fastrecall.cli.score", "Score a TREC run against TREC qrels."),
     "config": ("fastrecall.cli.config", "Write the settings file, or show what holds."),
     "models": ("fastrecall.cli.models", "List the embedding models, or fetch one."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,8 +16,14 @@ from fastrecall.cli._options import (
     parse_links,
     read_corpus,
 )
+from fastrecall.cli._reasoning import opened_reasoner, reasoning_options
+from fastrecall.cli._records import give_out, record_options
 
 if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Literal
+
+    from fastrecall.search.reasoning import Fusion
     from fastrecall.study.gate import Bound
 
 
@@ -27,9 +32,8 @@ if TYPE_CHECKING:
 @asking_options
 @click.option("--arm", "arms", multiple=True, metavar="NAME", help="Only these arms; repeatable.")
 @model_options
-@click.option("--json", "as_json", is_flag=True, help="Print the record as JSON.")
-@click.option("--out", type=click.Path(), help="Write the record to this file.")
-@click.option("--markdown", type=click.Path(), help="Write the tables as Markdown to this file.")
+@reasoning_options
+@record_options
 @click.option("--html", type=click.Path(), help="Write a page with charts and all pairs.")
 @click.option(
     "--trec",
@@ -48,6 +52,12 @@ def command(
     author_filter: str | None,
     protocols: tuple[str, ...],
     arms: tuple[str, ...],
+    reasoning: bool | None,
+    fusion: Fusion | None,
+    on_rerank_error: Literal["keep", "fail"] | None,
+    record_file: Path | None,
+    replay_file: Path | None,
+    no_cache: bool,
     as_json: bool,
     out: str | None,
     markdown: str | None,
@@ -70,7 +80,7 @@ def command(
     Exit codes: 0 done and every gate passed, 1 a gate failed, 2 bad input.
     """
     from fastrecall._files import atomic_write
-    from fastrecall._term import note, output_width
+    from fastrecall._term import note
     from fastrecall.report.html import render_html, templating
     from fastrecall.study.evaluation import evaluate_in_full
     from fastrecall.study.trec import write_trec
@@ -90,35 +100,33 @@ def command(
     if gold is not None and not loaded.titles_only:
         for line in gold_differences(loaded, gold, sources):
             note(line)
-    options["cache"] = not options.pop("no_cache")
-    evaluation = evaluate_in_full(
-        loaded,
-        gold=gold,
-        links=sources,
-        protocols=chosen_protocols(protocols),
-        arms=arms or None,
-        **options,
-    )
+    with opened_reasoner(
+        reasoning=reasoning,
+        fusion=fusion,
+        on_rerank_error=on_rerank_error,
+        record_file=record_file,
+        replay_file=replay_file,
+        cache=not no_cache,
+    ) as reasoner:
+        evaluation = evaluate_in_full(
+            loaded,
+            gold=gold,
+            links=sources,
+            protocols=chosen_protocols(protocols),
+            arms=arms or None,
+            reasoner=reasoner,
+            cache=not no_cache,
+            **options,
+        )
     record = evaluation.record
-    if out:
-        record.save(out)
-        note(f"record written to {out}")
     if trec:
         write_trec(evaluation, trec)
         note(f"run and qrels files written to {trec}")
-    if markdown:
-        with atomic_write(markdown) as file:
-            file.write(record.markdown())
-        note(f"tables written to {markdown}")
     if html:
         with atomic_write(html) as file:
             file.write(render_html(record))
         note(f"page written to {html}")
-    if as_json:
-        sys.stdout.write(record.to_json())
-    else:
-        width, color = output_width()
-        sys.stdout.write(record.table(width=width, color=color))
+    give_out(record, as_json=as_json, out=out, markdown=markdown)
     return judge(
         record,
         fail_under=fail_under,

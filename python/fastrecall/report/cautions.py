@@ -30,6 +30,8 @@ def _cautions(record: Mapping[str, Any]) -> Iterator[str]:
             "every asked issue is itself stored and may simply find itself: only leave-one-out "
             "(not run here) speaks for new symptoms"
         )
+    if "reasoning" in record:
+        yield record["reasoning"]["sentence"]
     control = record.get("gain", {}).get("shuffled")
     if control and control["ci95"][0] > 0:
         yield (

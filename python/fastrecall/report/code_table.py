@@ -78,10 +78,11 @@ def _misses(console: Any, record: Mapping[str, Any]) -> None:
         console.print("  came     " + (", ".join(missed["top"]) or "nothing"), soft_wrap=True)
 
 
-def bounds(interval: Sequence[float]) -> str:
-    """An interval of a metric, to two places.
+def bounds(interval: Sequence[float | None]) -> str:
+    """An interval of a metric, to two places; one query alone has none.
 
-    >>> bounds((0.5, 0.756))
-    '0.50–0.76'
+    >>> bounds((0.5, 0.756)), bounds((None, None))
+    ('0.50–0.76', '–')
     """
-    return f"{interval[0]:.2f}–{interval[1]:.2f}"
+    low, high = interval
+    return "–" if low is None or high is None else f"{low:.2f}–{high:.2f}"

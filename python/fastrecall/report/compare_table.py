@@ -35,12 +35,13 @@ def render_comparison(comparison: Mapping[str, Any], *, width: int, color: bool)
             p_value(row["holm_p"]),
         )
     console.print(table)
+    noun = ("query", "queries") if comparison["asked"] == "query" else ("pair",)
     for row in comparison["rows"]:
         for side in ("won", "lost"):
             if row[side]:
                 console.print()
                 console.print(
-                    f"{row['protocol']}, {row['title']}: {plural(len(row[side]), 'pair')} {side}"
+                    f"{row['protocol']}, {row['title']}: {plural(len(row[side]), *noun)} {side}"
                 )
                 for ref in row[side]:
                     console.print(f"  {ref}")

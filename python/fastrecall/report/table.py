@@ -35,9 +35,11 @@ COLUMNS = (
     Column("ms/query", 100, lambda arm: f"{arm['ms']:.2f}" if "ms" in arm else ""),
 )
 
+_TELLING = ("semantic", "semantic_prs", "hybrid_reasoning", "causal", "hybrid_causal", "best")
+
 SUMMARY_ARMS: Mapping[str, tuple[str, ...]] = {
-    "duplicates": ("semantic", "semantic_prs", "causal", "hybrid_causal", "best"),
-    "past-only": ("semantic", "semantic_prs", "causal", "hybrid_causal", "best"),
+    "duplicates": _TELLING,
+    "past-only": _TELLING,
     "shuffled": ("semantic", "causal"),
 }
 """Among several protocols, the smaller ones show only the arms that tell their story."""
@@ -140,6 +142,8 @@ def _gains(protocol: str, gain: Block) -> Iterator[str]:
     yield _gain(gain)
     if protocol == "leave-one-out" and gain["over_prs"]:
         yield _gain(gain["over_prs"])
+    if "reasoning" in gain:
+        yield _gain(gain["reasoning"])
 
 
 def _gain(gain: Block) -> str:

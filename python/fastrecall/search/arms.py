@@ -13,6 +13,7 @@ from fastrecall.graph import Graph
 from fastrecall.search.fuse import rrf
 from fastrecall.search.memory import Memory
 from fastrecall.search.nearest import Nearest
+from fastrecall.search.ticket_reasoning import TicketReasoning
 from fastrecall.types import Ids, Rankings
 
 FUSION_DEPTH = 100
@@ -23,6 +24,9 @@ CURVE_DEPTH = 64
 
 EXPANSION_DEPTH = 2
 """How many ``similar`` edges the semantic expansion follows."""
+
+REASONING = "hybrid_reasoning"
+"""The arm that asks a language model."""
 
 _QUERIES_AT_ONCE = 512
 """How many rankings of an arm are held at a time: an uncut walk may return the whole corpus."""
@@ -68,14 +72,16 @@ class Reach:
 class Finder:
     """Answers one batch of queries with any arm; lists that arms share are made once.
 
-    ``closes`` is the graph of closing links, issue → PR, that walks follow. ``seconds`` says what
-    each list took, and ``arm_seconds`` each arm together with the lists that it stands on.
+    ``closes`` is the graph of closing links, issue → PR, that walks follow; ``reasoning`` serves
+    the arm that asks a language model. ``seconds`` says what each list took, and ``arm_seconds``
+    each arm together with the lists that it stands on.
     """
 
     memory: Memory
     closes: Graph
     queries: Queries
     reach: Reach
+    reasoning: TicketReasoning | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     arm_seconds: dict[str, float] = field(default_factory=dict)
     _lists: dict[str, Rankings] = field(default_factory=dict)
@@ -128,7 +134,7 @@ class Arm:
     ``find`` answers some queries of a finder. ``uses`` names the flat lists it stands on;
     ``links_from`` is the one whose head its walk along closing links starts from. ``cut`` is false
     for the walks that the article describes without a budget: they are shown with their mean output
-    size and never as the headline.
+    size and never as the headline. ``optional`` arms run only when they are asked for.
     """
 
     key: str
@@ -138,6 +144,7 @@ class Arm:
     find: Callable[[Finder, slice], Rankings]
     links_from: str | None = None
     cut: bool = True
+    optional: bool = False
 
 
 def _semantic(finder: Finder) -> Rankings:
@@ -185,6 +192,14 @@ def _first(name: str) -> Callable[[Finder, slice], Rankings]:
         return Rankings(whole.ids[some, :width], scores)
 
     return find
+
+
+def _reasoned(finder: Finder, some: slice) -> Rankings:
+    """The hybrid list, its head reordered by a language model."""
+    assert finder.reasoning is not None
+    ids = finder.ranked("hybrid").ids[some]
+    texts, width = finder.queries.texts[some], finder.reach.width
+    return Rankings(finder.reasoning.reorder(texts, ids, width=width))
 
 
 def _causal(name: str, *, cut: bool = True) -> Callable[[Finder, slice], Rankings]:
@@ -250,6 +265,14 @@ ARMS: dict[str, Arm] = {
             _first("hybrid"),
         ),
         Arm(
+            REASONING,
+            "hybrid + reasoning",
+            "the hybrid list, fused with a language model's order of its head",
+            ("semantic", "bm25", "hybrid"),
+            _reasoned,
+            optional=True,
+        ),
+        Arm(
             "semantic_similar",
             "semantic + similar",
             "nearest nodes, then their nearest neighbours",
@@ -292,3 +315,6 @@ ARMS: dict[str, Arm] = {
     )
 }
 """Every arm by its key, in the order of tables."""
+
+DEFAULT_ARMS = tuple(key for key, arm in ARMS.items() if not arm.optional)
+"""The arms that run when none are named."""

@@ -58,6 +58,18 @@ class CodeSettings:
     summary: float = 1.0
 
 
+def candidate_ids(corpus: CodeCorpus, include: Include) -> npt.NDArray[np.int32]:
+    """Which chunks of a corpus are candidates.
+
+    Raises:
+        InputError: an unknown *include*.
+    """
+    if include not in ("code", "all"):
+        raise InputError(f"include is {include!r}; expected 'code' or 'all'")
+    chosen = (at for at, chunk in enumerate(corpus.chunks) if include == "all" or chunk.is_code)
+    return np.fromiter(chosen, dtype=np.int32)
+
+
 class CodeIndex:
     """An index of a code corpus; ids are positions in ``corpus.chunks``.
 
@@ -104,17 +116,12 @@ class CodeIndex:
             InputError: descriptions that do not fit, an unknown *include*.
             CorpusError: no chunk is left.
         """
-        if include not in ("code", "all"):
-            raise InputError(f"include is {include!r}; expected 'code' or 'all'")
         if descriptions is not None and len(descriptions) != len(corpus):
             raise InputError(
                 f"{len(descriptions)} descriptions for {len(corpus)} chunks; give one each"
             )
         settings = settings or CodeSettings()
-        ids = np.array(
-            [at for at, chunk in enumerate(corpus.chunks) if include == "all" or chunk.is_code],
-            dtype=np.int32,
-        )
+        ids = candidate_ids(corpus, include)
         if not len(ids):
             raise CorpusError(
                 f"{corpus.name} has no file in a known programming language; "

@@ -10,9 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from fastrecall.corpus.code import CodeChunk
+from fastrecall._term import progress
+from fastrecall.corpus.code import CodeChunk, CodeCorpus
 from fastrecall.embedding import cache_folder
 from fastrecall.errors import RemoteError
+from fastrecall.search.code import Include, candidate_ids
 from fastrecall.search.exchanges import AnswerCache
 from fastrecall.search.judge import read_object
 from fastrecall.search.llm import AnswerError, ChatClient, Messages
@@ -63,9 +65,29 @@ def describe(
 
     pool = ThreadPoolExecutor(concurrency, thread_name_prefix="describe")
     try:
-        return list(pool.map(one, chunks))
+        with progress("describing", len(chunks)) as advance:
+            lines = []
+            for line in pool.map(one, chunks):
+                lines.append(line)
+                advance(1)
+            return lines
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def describe_candidates(
+    corpus: CodeCorpus, client: ChatClient, *, include: Include, cache: bool | Path = True
+) -> list[str]:
+    """One line for each chunk of a corpus, as `CodeIndex.build` takes them.
+
+    Chunks that are no candidates are not asked about: theirs is empty.
+    """
+    ids = candidate_ids(corpus, include).tolist()
+    lines = [""] * len(corpus)
+    described = describe([corpus.chunks[at] for at in ids], client, cache=cache)
+    for at, line in zip(ids, described, strict=True):
+        lines[at] = line
+    return lines
 
 
 def _messages(chunk: CodeChunk) -> Messages:

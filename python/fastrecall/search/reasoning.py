@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
+from fastrecall._term import progress
 from fastrecall.config import ReasoningSettings
 from fastrecall.embedding import cache_folder
 from fastrecall.errors import InputError, RemoteError
@@ -21,8 +24,17 @@ from fastrecall.search.exchanges import AnswerCache, Recording, Replay
 from fastrecall.search.fuse import rrf
 from fastrecall.search.judge import SCHEMA, Candidate, judge_messages, prompt_hash, read_ranking
 from fastrecall.search.llm import AnswerError, ChatClient, Exchange, Messages, Prices
+from fastrecall.types import Ids
 
-__all__ = ["Candidate", "Reasoner", "Reranked", "Tally", "fuse_reasoning"]
+__all__ = [
+    "Candidate",
+    "Reasoner",
+    "Reranked",
+    "Tally",
+    "chat_client",
+    "fuse_reasoning",
+    "reordered",
+]
 
 Fusion = Literal["weighted", "pure"]
 
@@ -31,8 +43,8 @@ Fusion = Literal["weighted", "pure"]
 class Reranked:
     """One query's candidates in their new order.
 
-    ``order`` holds positions in the candidates that were given, best first, cut to
-    ``final_top_k``; ``scores`` are fused values that order this one list and mean nothing else.
+    ``order`` holds positions in the candidates that were given, best first, cut as asked;
+    ``scores`` are fused values that order this one list and mean nothing else.
     ``listed`` is what the model listed, in its order. When ``failure`` is set, ``order`` is the
     hybrid order.
     """
@@ -160,7 +172,7 @@ class Reasoner:
         self._concurrency = concurrency
         self._replay = Replay(replay) if replay is not None else None
         self._recording = Recording(record) if record is not None else None
-        self._client = None if replay is not None else _client(settings, prices)
+        self._client = None if replay is not None else chat_client(settings, prices)
         folder = cache_folder() / "answers" if isinstance(cache, bool) else cache
         self._cache = AnswerCache(folder) if cache is not False and replay is None else None
 
@@ -168,8 +180,12 @@ class Reasoner:
         """Re-rank one query's candidates, given in hybrid order."""
         return self.rerank_many([(query, candidates)])[0]
 
-    def rerank_many(self, questions: Sequence[tuple[str, Sequence[Candidate]]]) -> list[Reranked]:
+    def rerank_many(
+        self, questions: Sequence[tuple[str, Sequence[Candidate]]], *, top: int | None = None
+    ) -> list[Reranked]:
         """Re-rank many queries, a few at a time; results in the order of *questions*.
+
+        Each is cut to *top*, or to ``final_top_k`` of the settings.
 
         Raises:
             RemoteError: a call failed and ``on_error`` is ``fail``.
@@ -182,7 +198,10 @@ class Reasoner:
         ):
             if self._recording is not None and shown:
                 self._recording.add(query, prompt_hash(messages), exchange)
-            results.append(self._result(len(candidates), len(shown), exchange, cached))
+            result = self._result(
+                len(candidates), len(shown), exchange, cached, top or self.settings.final_top_k
+            )
+            results.append(result)
         if self._recording is not None:
             self._recording.save()
         failed = next((place for place, result in enumerate(results) if result.failed), None)
@@ -213,7 +232,12 @@ class Reasoner:
             return [self._exchange(*question) for question in asked]
         pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="reasoning")
         try:
-            return list(pool.map(lambda question: self._exchange(*question), asked))
+            with progress("reasoning", len(asked)) as advance:
+                answered = []
+                for exchange in pool.map(lambda question: self._exchange(*question), asked):
+                    answered.append(exchange)
+                    advance(1)
+                return answered
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
@@ -234,7 +258,9 @@ class Reasoner:
             self._cache.put(key, exchange)
         return exchange, False
 
-    def _result(self, count: int, shown: int, exchange: Exchange, cached: bool) -> Reranked:
+    def _result(
+        self, count: int, shown: int, exchange: Exchange, cached: bool, top: int
+    ) -> Reranked:
         listed: list[int] = []
         failure, detail = exchange.failure, exchange.detail
         if exchange.content is not None:
@@ -242,7 +268,7 @@ class Reasoner:
                 listed = [number - 1 for number in read_ranking(exchange.content, shown)]
             except AnswerError as error:  # a replayed file may hold any answer
                 failure, detail = error.reason, error.detail
-        order, scores = self._fused(count, listed)
+        order, scores = self._fused(count, listed, top)
         return Reranked(
             order,
             scores,
@@ -257,26 +283,44 @@ class Reasoner:
         )
 
     def _fused(
-        self, count: int, listed: Sequence[int]
+        self, count: int, listed: Sequence[int], top: int
     ) -> tuple[tuple[int, ...], tuple[float, ...]]:
         settings = self.settings
         if self.fusion == "pure" and listed:
-            order = tuple(listed[: settings.final_top_k])
+            order = tuple(listed[:top])
             return order, tuple(1 / (settings.k + rank) for rank in range(1, len(order) + 1))
         return fuse_reasoning(
             count,
             listed,
             weight=settings.reasoning_weight,
             k=settings.k,
-            top=settings.final_top_k,
+            top=top,
         )
 
 
-def _client(settings: ReasoningSettings, prices: Prices | None) -> ChatClient:
+def reordered(ids: Ids, reranked: Sequence[Reranked]) -> Ids:
+    """Rankings ``[queries, width]`` in their new order, -1 past the end.
+
+    >>> reordered(np.array([[7, 8, 9]], dtype=np.int32), [Reranked((2, 0), (0.1, 0.0), (2,))])
+    array([[9, 7]], dtype=int32)
+    """
+    width = max((len(result.order) for result in reranked), default=0)
+    new = np.full((len(ids), max(width, 1)), -1, dtype=np.int32)
+    for row, (ranking, result) in enumerate(zip(ids, reranked, strict=True)):
+        new[row, : len(result.order)] = ranking[list(result.order)]
+    return new
+
+
+def chat_client(settings: ReasoningSettings, prices: Prices | None = None) -> ChatClient:
+    """The language model that the settings name.
+
+    Raises:
+        InputError: none is named, or as `ChatClient`.
+    """
     if not settings.model:
         raise InputError(
-            "the reasoning step has no model; set search.reasoning.model to provider:model, "
-            "such as 'ollama:qwen3:8b'"
+            "no language model is set; set search.reasoning.model in the settings file to "
+            "provider:model, such as 'ollama:qwen3:8b' (`fastrecall config init` writes the file)"
         )
     return ChatClient(
         settings.model,

@@ -8,6 +8,7 @@ from fastrecall.graph import Graph, closing_edges
 from fastrecall.search.arms import ARMS, Finder, Queries
 from fastrecall.search.memory import Memory
 from fastrecall.search.nearest import Nearest
+from fastrecall.search.ticket_reasoning import TicketReasoning
 from fastrecall.study.answers import Answers, collect
 from fastrecall.study.protocols import Asked
 from fastrecall.study.settings import Settings
@@ -21,7 +22,8 @@ class Asking:
     nothing but the links that walks follow share every list, and the answers of every arm that
     follows no link.
 
-    ``row`` says which of ``vectors`` is that of a question.
+    ``row`` says which of ``vectors`` is that of a question; ``reasoning`` serves the arm of that
+    name.
     """
 
     def __init__(
@@ -31,11 +33,13 @@ class Asking:
         row: Mapping[str, int],
         vectors: Vectors,
         settings: Settings,
+        reasoning: TicketReasoning | None = None,
     ) -> None:
         self.found: dict[str, dict[str, Answers]] = {}
         self._memory = memory
         self._asked = asked
         self._settings = settings
+        self._reasoning = reasoning
         self._finders: dict[str, Finder] = {}
         self._nearest = {
             texts: Nearest(memory, vectors[[row[text] for text in texts]])
@@ -68,4 +72,4 @@ class Asking:
             exclude=question.exclude,
             allowed=question.allowed,
         )
-        return Finder(memory, closes, queries, self._settings.reach)
+        return Finder(memory, closes, queries, self._settings.reach, self._reasoning)

@@ -26,13 +26,15 @@ from fastrecall.measure import (
     newcombe_paired,
     wilson,
 )
+from fastrecall.search.arms import REASONING
 from fastrecall.search.code import CODE_ARMS, CodeIndex, CodeSettings, Include
-from fastrecall.search.reasoning import Reasoner, Reranked, Tally
+from fastrecall.search.reasoning import Reasoner, Reranked, reordered
 from fastrecall.study.clock import Clock
+from fastrecall.study.reasoning_block import reasoning_block
 from fastrecall.study.record import SCHEMA, Record, versions
+from fastrecall.study.summary import json_bounds
 
 PROTOCOL = "code"
-REASONING = "hybrid_reasoning"
 METRICS = ("mrr", "ndcg@10", "hit@5", "hit@10", "recall@5", "recall@10")
 TITLES = {
     "bm25": "BM25",
@@ -135,7 +137,7 @@ def evaluate_code(
         began = time.perf_counter()
         candidates = [index.candidates(ranking) for ranking in ids["hybrid"]]
         reranked = reasoner.rerank_many(list(zip(queries, candidates, strict=True)))
-        ids[REASONING] = _reordered(ids["hybrid"], reranked)
+        ids[REASONING] = reordered(ids["hybrid"], reranked)
         seconds[REASONING] = seconds["hybrid"] + time.perf_counter() - began
         clock.lap("reasoning")
     clock.count_queries(PROTOCOL, seconds, len(queries))
@@ -165,18 +167,8 @@ def evaluate_code(
         "timings": clock.as_dict(),
     }  # fmt: skip
     if reasoner is not None:
-        document["reasoning"] = _reasoning_block(reasoner, reranked)
+        document["reasoning"] = reasoning_block(reasoner, reranked)
     return Record(document)
-
-
-def _reordered(
-    hybrid: npt.NDArray[np.int32], reranked: Sequence[Reranked]
-) -> npt.NDArray[np.int32]:
-    width = max((len(result.order) for result in reranked), default=0)
-    ids = np.full((len(hybrid), max(width, 1)), -1, dtype=np.int32)
-    for row, (ranking, result) in enumerate(zip(hybrid, reranked, strict=True)):
-        ids[row, : len(result.order)] = ranking[list(result.order)]
-    return ids
 
 
 def _judgments(gold: CodeGold) -> Judgments:
@@ -201,13 +193,13 @@ def _arm_block(title: str, arm: _Arm, *, seed: int) -> dict[str, Any]:
     hits_at = [int(((arm.best > 0) & (arm.best <= k)).sum()) for k in range(1, 21)]
     hits = hits_at[HITS_WITHIN - 1]
     block: dict[str, Any] = {"title": title, "n": n}
-    intervals: dict[str, list[float]] = {}
+    intervals: dict[str, list[float | None]] = {}
     for name in METRICS:
         metric = Metric.parse(name)
         of = arm.credited if metric.name == "ndcg" else arm.found
         value = estimate(metric, of, samples=_SAMPLES, seed=seed)
         block[name] = value.mean
-        intervals[name] = [value.low, value.high]
+        intervals[name] = json_bounds((value.low, value.high))
     shown = [
         chunk.end - chunk.start + 1 for ranking in arm.rankings for chunk in ranking[:HITS_WITHIN]
     ]
@@ -284,20 +276,4 @@ def _corpus_block(corpus: CodeCorpus, index: CodeIndex, gold: CodeGold) -> dict[
         "fingerprint": corpus.fingerprint,
         "gold_origin": gold.origin,
         "gold_fingerprint": gold.fingerprint,
-    }
-
-
-def _reasoning_block(reasoner: Reasoner, reranked: Sequence[Reranked]) -> dict[str, Any]:
-    tally = Tally.of(reranked)
-    return {
-        "settings": asdict(reasoner.settings),
-        "fusion": reasoner.fusion,
-        "calls": tally.calls,
-        "failed": tally.failed,
-        "failures": tally.failures,
-        "cached": tally.cached,
-        "input_tokens": tally.input_tokens,
-        "output_tokens": tally.output_tokens,
-        "cost": tally.cost,
-        "sentence": str(tally),
     }

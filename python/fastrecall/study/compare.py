@@ -54,6 +54,7 @@ def compare(
         "first": _label(first),
         "second": _label(second),
         "settings": _changed_settings(first, second),
+        "asked": "pair" if "issue" in first["queries"][0] else "query",
         "rows": rows,
     }
 

@@ -13,9 +13,11 @@ from fastrecall import corpus as corpus_room
 from fastrecall._threads import resolve_threads
 from fastrecall.corpus.text import QueryMode
 from fastrecall.embedding import ModelInfo, embed, resolve_model
-from fastrecall.errors import CorpusError
-from fastrecall.search.arms import ARMS, Finder
+from fastrecall.errors import CorpusError, InputError
+from fastrecall.search.arms import ARMS, DEFAULT_ARMS, REASONING, Finder
 from fastrecall.search.memory import Memory
+from fastrecall.search.reasoning import Reasoner
+from fastrecall.search.ticket_reasoning import TicketReasoning
 from fastrecall.study.answers import Answers
 from fastrecall.study.asking import Asking
 from fastrecall.study.breakdown import Grouped, break_down, group_pairs
@@ -23,6 +25,7 @@ from fastrecall.study.clock import Clock
 from fastrecall.study.link_overlap import link_overlap
 from fastrecall.study.mean_intervals import mean_intervals
 from fastrecall.study.protocols import PROTOCOLS, Asked, Case
+from fastrecall.study.reasoning_block import reasoning_block
 from fastrecall.study.record import SCHEMA, Record, versions
 from fastrecall.study.rows import Rows
 from fastrecall.study.settings import Settings, one_of
@@ -66,6 +69,7 @@ def evaluate_in_full(
     undirected: bool = False,
     links: Sequence[LinkSource] = ("published",),
     query: QueryMode = "title",
+    reasoner: Reasoner | None = None,
     model: str = "minilm",
     threads: int | None = None,
     cache: bool | Path = True,
@@ -74,17 +78,19 @@ def evaluate_in_full(
     """Measure how well *corpus* recalls the fixes of its own issues, and keep the rankings.
 
     ``gold`` defaults to the pairs that the closing ``links`` themselves give; ``protocols`` and
-    ``arms`` to all of them. The other options mean what `Settings` says; ``threads`` defaults to
-    all usable cores and never changes a result.
+    ``arms`` to all of them. A ``reasoner`` adds the arm ``hybrid_reasoning``, which like every arm
+    returns up to the budget (its ``final_top_k`` does not count here). The other options mean what
+    `Settings` says; ``threads`` defaults to all usable cores and never changes a result.
 
     Raises:
         InputError: an unknown protocol, arm, link source or query form, or a count below 1.
         CorpusError: no gold pair can be asked.
         ModelError: the embedding model cannot be had.
+        RemoteError: a rerank call failed and the reasoner is told to stop then.
     """
     settings = Settings(
         protocols=_chosen("protocol", protocols, tuple(PROTOCOLS)),
-        arms=_chosen("arm", arms, tuple(ARMS)),
+        arms=_chosen_arms(arms, reasoner),
         budget=budget,
         seeds=seeds,
         depth=depth,
@@ -107,7 +113,8 @@ def evaluate_in_full(
 
     memory = Memory(tuple(texts), vectors, corpus.is_pr, settings.neighbours, threads)
     row = {text: i for i, text in enumerate(wordings)}
-    asking = Asking(memory, asked, row, of_wordings, settings)
+    reasoning = None if reasoner is None else TicketReasoning(reasoner, corpus.tickets)
+    asking = Asking(memory, asked, row, of_wordings, settings, reasoning)
     rows = Rows(case)
     own_first: dict[str, int | None] = {}
     breakdowns: dict[str, Any] = {}
@@ -147,6 +154,7 @@ def evaluate_in_full(
             "tickets": titles_of(corpus, rows.told),
             "timings": clock.as_dict(),
         }
+        | ({} if reasoning is None else {"reasoning": _reasoning_block(reasoning, settings)})
     )
     return Evaluation(record, corpus, asked, asking.found)
 
@@ -169,6 +177,16 @@ def _chosen(what: str, names: Iterable[str] | None, known: tuple[str, ...]) -> t
         return known
     wanted = {one_of(what, name, known) for name in names}
     return tuple(name for name in known if name in wanted)
+
+
+def _chosen_arms(names: Iterable[str] | None, reasoner: Reasoner | None) -> tuple[str, ...]:
+    """The chosen arms; a reasoner's arm is there when there is a reasoner, and only then."""
+    chosen = DEFAULT_ARMS if names is None else _chosen("arm", names, tuple(ARMS))
+    if reasoner is not None:
+        return tuple(arm for arm in ARMS if arm in chosen or arm == REASONING)
+    if REASONING in chosen:
+        raise InputError(f"arm '{REASONING}' asks a language model; add --reasoning")
+    return chosen
 
 
 def _case(corpus: Corpus, gold: Gold | None, settings: Settings) -> Case:
@@ -217,6 +235,10 @@ def _own_issue_first(question: Asked, finder: Finder) -> int | None:
         return None
     first = finder.ranked("semantic").ids[:, 0]
     return int(np.count_nonzero((first == question.nodes) & (question.nodes >= 0)))
+
+
+def _reasoning_block(reasoning: TicketReasoning, settings: Settings) -> dict[str, Any]:
+    return reasoning_block(reasoning.reasoner, reasoning.results, top=settings.budget)
 
 
 def _model_block(model: ModelInfo) -> dict[str, Any]:

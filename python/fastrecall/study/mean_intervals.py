@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -13,7 +12,15 @@ from fastrecall.search.arms import ARMS
 from fastrecall.study.answers import Answers
 from fastrecall.study.protocols import Asked
 from fastrecall.study.settings import Settings
-from fastrecall.study.summary import COMPARED, SAMPLES, Bounds, Mean, hits_within, reciprocal
+from fastrecall.study.summary import (
+    COMPARED,
+    SAMPLES,
+    Bounds,
+    Mean,
+    hits_within,
+    json_bounds,
+    reciprocal,
+)
 
 
 def mean_intervals(
@@ -43,7 +50,7 @@ def mean_intervals(
             )
         )
         for p in alike:
-            intervals[p] = {mean: _as_json(next(bounds)) for mean in means[p]}
+            intervals[p] = {mean: json_bounds(next(bounds)) for mean in means[p]}
     return intervals
 
 
@@ -56,8 +63,3 @@ def _means(answers: Mapping[str, Answers], budget: int) -> dict[Mean, npt.NDArra
         if {better, base} <= answers.keys():
             means[better, base] = means[better] - means[base]
     return means
-
-
-def _as_json(interval: tuple[float, float]) -> Bounds:
-    """One cluster alone has no interval."""
-    return [None if math.isnan(bound) else bound for bound in interval]

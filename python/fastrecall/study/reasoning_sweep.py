@@ -6,18 +6,22 @@ query, since on few queries most of them are noise.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from fastrecall.config import ReasoningSettings
+from fastrecall.config import ReasoningSettings, reasoning_value
 from fastrecall.corpus.code import CodeCorpus
 from fastrecall.corpus.code_gold import CodeGold
+from fastrecall.errors import InputError
 from fastrecall.measure import holm, mcnemar, newcombe_paired, wilson
 from fastrecall.measure.paired import PairedHits
+from fastrecall.search.arms import REASONING
 from fastrecall.search.reasoning import Reasoner
-from fastrecall.study.code_eval import REASONING, evaluate_code
+from fastrecall.study.code_eval import evaluate_code
 from fastrecall.study.record import Record
+from fastrecall.study.settings import one_of
 
 PUBLISHED_AXES: Mapping[str, tuple[Any, ...]] = {
     "reasoning_weight": (1.0, 2.0, 3.0, 5.0),
@@ -27,6 +31,37 @@ PUBLISHED_AXES: Mapping[str, tuple[Any, ...]] = {
 }
 
 SIGNIFICANCE = 0.05
+
+
+def parse_axes(specs: Sequence[str]) -> Mapping[str, Sequence[Any]]:
+    """Axes given as ``AXIS=VALUE,VALUE…``; the published ones when there is none.
+
+    Raises:
+        InputError: an unknown axis, a value that the setting does not take, an axis given twice.
+
+    >>> parse_axes(["max_candidates=15,25"])
+    {'max_candidates': [15, 25]}
+    """
+    axes: dict[str, list[Any]] = {}
+    for spec in specs:
+        axis, _, values = spec.partition("=")
+        if not values:
+            raise InputError(f"grid '{spec}' cannot be read; expected AXIS=VALUE,VALUE…")
+        one_of("axis", axis, tuple(PUBLISHED_AXES))
+        if axis in axes:
+            raise InputError(f"axis '{axis}' is given twice; put all its values into one --grid")
+        axes[axis] = [
+            reasoning_value(axis, _number_or_text(text), origin=f"grid '{spec}'")
+            for text in values.split(",")
+        ]
+    return axes or PUBLISHED_AXES
+
+
+def _number_or_text(text: str) -> float | str:
+    for read in (int, float):
+        with contextlib.suppress(ValueError):
+            return read(text)
+    return text
 
 
 def one_at_a_time(

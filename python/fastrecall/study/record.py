@@ -89,10 +89,15 @@ class Record(Mapping[str, Any]):
             )
         return cls(data)
 
-    def table(self, *, width: int | None = None, color: bool = False) -> str:
-        """The record as tables of text, *width* columns wide (100 unless said)."""
-        renderer = render_code if is_code(self) else render
-        return renderer(self._data, width=width or 100, color=color)
+    def table(self, *, width: int | None = None, color: bool = False, misses: bool = False) -> str:
+        """The record as tables of text, *width* columns wide (100 unless said).
+
+        A record of code search lists its misses when asked.
+        """
+        width = width or 100
+        if is_code(self):
+            return render_code(self._data, width=width, color=color, misses=misses)
+        return render(self._data, width=width, color=color)
 
     def markdown(self) -> str:
         """The record as tables in GitHub's Markdown."""

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from fastrecall.corpus.text import QUERY_MODES, QueryMode
 from fastrecall.errors import InputError
-from fastrecall.search.arms import ARMS, Reach
+from fastrecall.search.arms import ARMS, DEFAULT_ARMS, Reach
 from fastrecall.types import LINK_SOURCES, LinkSource
 
 
@@ -22,7 +22,7 @@ class Settings:
     """
 
     protocols: tuple[str, ...]
-    arms: tuple[str, ...] = tuple(ARMS)
+    arms: tuple[str, ...] = DEFAULT_ARMS
     budget: int = 32
     seeds: int | None = None
     depth: int = 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fastrecall.measure.intervals import minimum_detectable_effect, newcombe_paired, wilson
 from fastrecall.measure.paired import PairedHits, holm, mcnemar, permutation
-from fastrecall.search.arms import ARMS, CURVE_DEPTH, Arm
+from fastrecall.search.arms import ARMS, CURVE_DEPTH, REASONING, Arm
 from fastrecall.study.answers import Answers, Ranks
 from fastrecall.study.protocols import Asked
 from fastrecall.study.settings import Settings
@@ -25,7 +25,7 @@ Mean: TypeAlias = str | tuple[str, str]
 Bounds: TypeAlias = list[float | None]
 """An interval as JSON holds it."""
 
-COMPARED = (("causal", "semantic"), ("causal", "semantic_prs"))
+COMPARED = (("causal", "semantic"), ("causal", "semantic_prs"), (REASONING, "hybrid"))
 """The differences of means that are told: which arm, over which."""
 
 
@@ -105,6 +105,7 @@ def gain_blocks(
 ) -> dict[str, Any]:
     """What following links brings under each protocol: causal over semantic, and over PRs only.
 
+    Where a language model took part, ``reasoning`` says what it brings to the hybrid list.
     *intervals* are those of means, by protocol. Holm's correction is over the protocols. Protocols
     without both arms are left out.
     """
@@ -117,6 +118,8 @@ def gain_blocks(
         }
         if "semantic" in over:
             gains[protocol] = {**over["semantic"], "over_prs": over.get("semantic_prs")}
+            if "hybrid" in over:
+                gains[protocol]["reasoning"] = over["hybrid"]
     for gain, adjusted in zip(
         gains.values(), holm([gain["mcnemar_p"] for gain in gains.values()]), strict=True
     ):
@@ -163,3 +166,8 @@ def _detectable(counts: PairedHits) -> float | None:
         return None
     effect = minimum_detectable_effect(pairs, discordant=discordant)
     return None if math.isnan(effect) else effect
+
+
+def json_bounds(interval: Sequence[float]) -> Bounds:
+    """An interval as JSON holds it: one cluster alone has none."""
+    return [None if math.isnan(bound) else bound for bound in interval]

@@ -1,0 +1,38 @@
+"""``fastrecall grep``: find code by its syntax."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+
+@click.command("grep")
+@click.argument("pattern")
+@click.argument("path", type=click.Path(), default=".")
+@click.option("--language", metavar="NAME", help="Search only files of this language, e.g. rust.")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON, with the whole text.")
+def command(pattern: str, path: str, language: str | None, as_json: bool) -> None:
+    """Find code of the shape of PATTERN below PATH: no index, no model, same order every time.
+
+    PATTERN is code in which $NAME stands for any one node and $$$NAME for any number of them:
+    `fastrecall grep '$X.unwrap()' src`. Each file is searched in its own language, wherever the
+    pattern is valid code. Lines are PATH:LINE:COLUMN: and the first line of the match; nothing
+    found is exit code 0 and no line.
+    """
+    from dataclasses import asdict
+
+    from fastrecall._term import note
+    from fastrecall.report.format import plural
+    from fastrecall.report.untrusted import visible
+    from fastrecall.search.grep import structural_search
+
+    matches = structural_search(pattern, path, language=language)
+    if as_json:
+        click.echo(json.dumps([asdict(match) for match in matches], ensure_ascii=False, indent=1))
+        return
+    for match in matches:
+        first, _, rest = match.text.partition("\n")
+        text = visible(first) + (" …" if rest else "")
+        click.echo(f"{visible(match.path)}:{match.line}:{match.column}: {text}")
+    note(plural(len(matches), "match", "matches"))
