@@ -143,3 +143,29 @@ def test_tables_fit_any_width(run: Run, folder: Path, tmp_path: Path, width: int
     assert max(map(len, table.splitlines())) <= width
     assert "causal" in table
     assert "3/3" in table
+
+
+def test_pairs_whose_prs_share_a_number_in_two_repositories_stay_apart(
+    run: Run, tmp_path: Path
+) -> None:
+    gold = tmp_path / "gold.csv"
+    lines = [
+        "issue,pr,query,pr_title,repo,pr_repo",
+        "1,5,Cache is stale,Cache is stale no more,o/app,o/app",
+        "1,5,Cache is stale,Rewrite the parser,o/app,o/lib",
+        "2,6,Parser fails,Parser works,o/lib,o/lib",
+    ]
+    gold.write_text("\n".join(lines) + "\n")
+    wide, narrow = tmp_path / "wide.json", tmp_path / "narrow.json"
+    run("eval", "--gold", gold, *FAKE, "--out", wide)
+    run("eval", "--gold", gold, *FAKE, "--out", narrow, "--budget", 2)
+    record = json.loads(wide.read_text("utf-8"))
+    asked = [
+        (row["repo"], row["issue"], row.get("pr_repo"), row["pr"]) for row in record["queries"]
+    ]
+    assert asked == [("o/app", 1, None, 5), ("o/app", 1, "o/lib", 5), ("o/lib", 2, None, 6)]
+    assert record["tickets"]["o/lib#5"]["title"] == "Rewrite the parser"
+    compared = json.loads(run("compare", wide, narrow, "--json").out)
+    semantic = next(row for row in compared["rows"] if row["arm"] == "semantic")
+    assert semantic["pairs"] == 3
+    assert "o/app#1 → o/lib#5" in semantic["lost"]
