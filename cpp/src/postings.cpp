@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -62,8 +63,9 @@ class Postings::Scorer {
   public:
     explicit Scorer(const Postings& index) : index_(index), totals_(index.nodes()) {}
 
-    // Calls `found(node, score)` for every node that exists and shares a term with the query, in no
-    // special order.
+    // Calls `found(node, score)`, in no special order, for the nodes that share a term with the
+    // query (`exists` tells which of them exist). It returns the least score that is still of
+    // interest; nodes below are passed over from then on.
     template <class Found>
     void run(const TermQueries& queries, const Presence& presence, std::size_t query,
              const Found& found) {
@@ -82,14 +84,14 @@ class Postings::Scorer {
             const double idf = std::log1p((size - df + 0.5) / (df + 0.5));
             add(term, queries.times[place] * idf, by_length, fixed);
         }
+        double least = std::numeric_limits<double>::min();  // 0: met already, with another term
         for (std::size_t place = begin; place < end; ++place) {
             const Span<const std::int32_t> nodes =
                 index_.holders(static_cast<std::size_t>(queries.terms[place]));
             for (const std::int32_t node : nodes) {
-                double& total = totals_[static_cast<std::size_t>(node)];
-                if (total == 0) continue;  // met already, with another term
-                found(node, total);
-                total = 0;
+                const double total = totals_[static_cast<std::size_t>(node)];
+                totals_[static_cast<std::size_t>(node)] = 0;
+                if (total >= least) least = found(node, total);
             }
         }
     }
@@ -250,8 +252,9 @@ void Postings::search(const TermQueries& queries, const Presence& presence,
                          const std::uint8_t* const mask = row_of(presence.mask, query);
                          scorer.run(queries, presence, query, [&](std::int32_t node, double total) {
                              const Hit hit{static_cast<float>(total), node};
-                             if (!best.wants(hit) || !scorer.exists(node)) return;
-                             if (mask == nullptr || mask[node] != 0) best.add(hit);
+                             const bool allowed = mask == nullptr || mask[node] != 0;
+                             if (best.wants(hit) && allowed && scorer.exists(node)) best.add(hit);
+                             return best.least();
                          });
                          best.take(ids.row(query), scores.row(query));
                      }
@@ -265,6 +268,7 @@ void Postings::score(const TermQueries& queries, const Presence& presence, doubl
     Scorer scorer(*this);
     scorer.run(queries, presence, 0, [&](std::int32_t node, double total) {
         if (scorer.exists(node)) scores[node] = total;
+        return std::numeric_limits<double>::min();
     });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -43,6 +44,12 @@ class BestHits {
 
     // Whether a hit can still be among the best.
     bool wants(const Hit& hit) const { return !bounded_ || ranks_before(hit, bound_); }
+
+    // A positive score below which nothing is wanted any more, even before it is rounded to float.
+    double least() const {
+        constexpr double tiny = std::numeric_limits<double>::min();
+        return bounded_ ? std::max(tiny, double{std::nextafter(bound_.score, 0.0F)}) : tiny;
+    }
 
     void add(const Hit& hit) {
         hits_.push_back(hit);
