@@ -108,9 +108,8 @@ class Record(Mapping[str, Any]):
         return compare(self, other, anyway=anyway)
 
 
-def _dumps(value: object) -> str:
-    # NaN is not JSON: every number that may be missing is written as null.
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+# NaN is not JSON: every number that may be missing is written as null.
+_dumps = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def versions() -> dict[str, str]:
