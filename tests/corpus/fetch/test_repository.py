@@ -279,6 +279,18 @@ def test_a_renamed_repository_is_followed(
     assert fetch("demo/lattice").requests == 2
 
 
+def test_a_repository_may_be_renamed_again_and_again(server: FakeGitHub, fetch: Fetch) -> None:
+    repo = sample("demo/one")
+    server.repos = [repo]
+    fetch("demo/one")
+    for name in ("demo/two", "demo/three"):
+        repo.former_names, repo.name = (*repo.former_names, repo.name), name
+        fetch(repo.former_names[-1])
+    for name in ("demo/one", "demo/two", "demo/three"):
+        assert everything(name).name == "demo/three"
+    assert fetch("demo/one").requests == 3  # one to learn the name
+
+
 def test_an_old_name_leads_to_what_is_stored_under_the_new_one(
     server: FakeGitHub, fetch: Fetch
 ) -> None:
@@ -289,6 +301,7 @@ def test_an_old_name_leads_to_what_is_stored_under_the_new_one(
     fetched = fetch("demo/lattice")
     assert fetched.requests == 3
     assert everything("demo/lattice").name == "grown/up"
+    assert not list(fetched.store.folder.parent.parent.rglob("*.jsonl"))
 
 
 def test_several_repositories_are_one_corpus_with_links_between_them(

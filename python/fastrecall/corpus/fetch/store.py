@@ -32,6 +32,9 @@ SCHEMA = 1
 ALL_OF_OWNER = "/*"
 """Behind an owner's name: everything that was fetched of that owner."""
 
+_MOST_RENAMES = 10
+"""Old names that are followed one after another; two that point to each other end there."""
+
 JOINED = "+"
 """Between names: several repositories as one corpus."""
 
@@ -154,6 +157,7 @@ class Store:
         """Leave only a pointer to the repository's new name here."""
         self._write({"schema": SCHEMA, "moved_to": repository})
         self._remove_others("")
+        (self.folder / JOURNAL).unlink(missing_ok=True)
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
@@ -234,8 +238,9 @@ def _find(repository: str) -> tuple[Store, Manifest]:
         if hosts != "git" and folder.parent.parent.name == "git":
             continue
         store = Store(folder)
-        if new_name := store.moved_to():
-            store = Store(folder.parent.parent / Path(*new_name.lower().split("/")))
+        for _ in range(_MOST_RENAMES):
+            if new_name := store.moved_to():
+                store = Store(folder.parent.parent / Path(*new_name.lower().split("/")))
         if manifest := store.manifest():
             found[folder.parent.parent.name] = store, manifest
     if "github.com" in found:
