@@ -134,6 +134,22 @@ void breadth_first() {
     measured([&] { bfs(graph, 0, kAllTypes, false, depths.data()); });
 }
 
+void walks(WalkOrder order) {
+    const Csr graph(RandomGraph().edges(), RandomGraph::kNodes);
+    WalkScratch scratch(graph);
+    WalkOptions options;
+    options.order = order;
+    options.depth = 3;
+    std::vector<std::int32_t> seeds;
+    for (std::int32_t seed = 0; seed < 20 * 8; ++seed) seeds.push_back(seed * 113);
+    WalkResult result;
+    measured([&] {
+        for (std::size_t query = 0; query < 20; ++query) {
+            walk(graph, {seeds.data() + 8 * query, 8}, {}, options, scratch, result);
+        }
+    });
+}
+
 struct Case {
     const char* name;
     void (*run)();
@@ -149,6 +165,8 @@ const Case kCases[] = {
     {"hnsw_search", hnsw_search},
     {"csr_build", csr_build},
     {"bfs", breadth_first},
+    {"walk_seed_order", [] { walks(WalkOrder::seed); }},
+    {"walk_depth_order", [] { walks(WalkOrder::depth); }},
 };
 
 }  // namespace

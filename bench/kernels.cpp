@@ -227,7 +227,10 @@ std::vector<T> filled(std::size_t size, T value) {
 
 constexpr float kNever = std::numeric_limits<float>::infinity();
 
-void screen_codes(const Kernels& table, const char* what, std::size_t groups, std::size_t queries) {
+// With `pairs`, as the neighbour graph screens: queries are vectors, and thresholds stand on both
+// sides.
+void screen_codes(const Kernels& table, const char* what, std::size_t groups, std::size_t queries,
+                  bool pairs = false) {
     const auto codes = numbers<std::uint8_t>(groups * kGroup * kDim, 1, 255);
     const auto query_codes =
         numbers<std::int8_t>(queries * kDim, -table.query_code_max, table.query_code_max);
@@ -238,7 +241,16 @@ void screen_codes(const Kernels& table, const char* what, std::size_t groups, st
     const CodeGroups vectors{codes.data(), ones.data(), ones.data(), groups, 0};
     const CodeQueries batch{query_codes.data(), bias.data(),  slope.data(),
                             threshold.data(),   sinks.data(), queries};
-    const double time = median_time([&] { table.screen_codes(vectors, batch, kDim); });
+    const auto far = filled<float>(groups * kGroup, kNever), zeros = filled<float>(queries, 0.0f);
+    auto column_sinks = filled<Sink>(groups * kGroup, Sink{nullptr, nullptr, 0});
+    const PairColumns columns{slope.data(), zeros.data(), 0, far.data(), column_sinks.data()};
+    const double time = median_time([&] {
+        if (pairs) {
+            table.screen_pairs(vectors, batch, columns, kDim);
+        } else {
+            table.screen_codes(vectors, batch, kDim);
+        }
+    });
     const double products = static_cast<double>(groups * kGroup * kDim * queries);
     report(what, table.isa, 1, 2e-9 * products / time, "Gop/s");
 }
@@ -291,6 +303,7 @@ int main(int count, char** arguments) {
         screen_codes(table, "screen_codes, 24 queries", 64, 24);
         screen_codes(table, "screen_codes, 1 query", 64, 1);
         screen_codes(table, "screen_codes, 1 query, 64 MB", 10'923, 1);
+        screen_codes(table, "screen_pairs, 24 vectors", 64, 24, true);
         screen_floats(table);
         dots(table);
     }

@@ -128,7 +128,7 @@ class Pool:
                     limit=limit,
                 )
             except ContenderError as failure:
-                self._fail(name, failure)
+                self.leave_out(name, failure)
                 times.pop(name, None)
                 repeats.pop(name)
                 return math.nan
@@ -159,7 +159,8 @@ class Pool:
                     times[name].append(taken)
         return times
 
-    def _fail(self, name: str, failure: ContenderError) -> None:
+    def leave_out(self, name: str, failure: ContenderError) -> None:
+        """Note why a contender takes no further part; its process goes if it does not answer."""
         self.absent[name] = str(failure)
         if "no answer" in str(failure):
             self._drop(name)

@@ -10,13 +10,13 @@ import numpy as np
 
 from contenders import hnsw
 from harness import data
-from harness.pool import Maker, Pool
+from harness.pool import ContenderError, Maker, Pool
 from harness.results import Measurement
 from rows import Opened, Settings
 
 OURS = ("fastrecall", "fastrecall int8")
 PARTS = 10
-EFS = (32, 40, 48, 56, 64, 72, 80, 96, 112, 128, 160, 192, 224, 256)
+EFS = (*range(32, 128, 8), *range(128, 256, 16), *range(256, 513, 32))
 RECALLS = (0.98, 0.995)
 
 
@@ -45,17 +45,24 @@ class HnswRows:
             threads = max(settings.thread_counts)
             curves: dict[str, list[dict[str, float]]] = {}
 
+            def curve(name: str) -> list[dict[str, float]]:
+                """Recall by ef, up to where nobody asks for more."""
+                points: list[dict[str, float]] = []
+                for ef in EFS:
+                    pool.ask(name, "search", ef, threads=threads)
+                    found = pool.ask(name, "answers", threads=threads)
+                    points.append({"ef": ef, "recall": data.recall(vectors, asked, found, best)})
+                    if points[-1]["recall"] > 0.998:
+                        break
+                return points
+
             def measure(_: str) -> list[Measurement]:
                 lines = [_build(pool, count, threads)]
-                for name in [name for name in pool.names if name not in pool.absent]:
-                    curves[name] = []
-                    for ef in EFS:
-                        pool.ask(name, "search", ef, threads=threads)
-                        found = pool.ask(name, "answers", threads=threads)
-                        recall = data.recall(vectors, asked, found, best)
-                        curves[name].append({"ef": ef, "recall": recall})
-                        if recall > 0.9995:
-                            break
+                for name in lines[0].seconds:
+                    try:
+                        curves[name] = curve(name)
+                    except ContenderError as failure:
+                        pool.leave_out(name, failure)
                 lines[0].settings["recall by ef"] = curves
                 lines += [
                     _search(pool, curves, recall, count, one)
@@ -71,8 +78,13 @@ def _build(pool: Pool, count: int, threads: int) -> Measurement:
     """All indexes grow part by part, in turn."""
     seconds: dict[str, list[float]] = {name: [] for name in pool.names}
     for _ in range(PARTS):
-        for name in seconds:
-            seconds[name].append(pool.seconds(name, "grow", threads=threads, repeats=1, limit=300))
+        for name in list(seconds):
+            try:
+                one = pool.seconds(name, "grow", threads=threads, repeats=1, limit=300)
+                seconds[name].append(one)
+            except ContenderError as failure:
+                pool.leave_out(name, failure)
+                del seconds[name]
     return Measurement(
         work=f"HNSW build, N = {count:,}, m {hnsw.M}, ef_construction {hnsw.EF_CONSTRUCTION}",
         goal=1.5,

@@ -63,7 +63,7 @@ def test_runs_on_64_bit_arm(tmp_path):
 
 
 def test_format_of_the_code():
-    folders = [ROOT / "cpp", ROOT / "tests" / "cpp"]
+    folders = [ROOT / "cpp", ROOT / "tests" / "cpp", ROOT / "bench"]
     files = [
         path
         for folder in folders
