@@ -2,7 +2,7 @@
 
 Run from the repository root, on an idle machine::
 
-    python bench/goals.py                       # everything, about 12 minutes on two cores
+    python bench/goals.py                       # everything, 12 to 15 minutes on two cores
     python bench/goals.py --rows exact19k,bfs   # some rows; each keeps a file of its own
     python bench/goals.py --prepare             # only make the data (embeds 20,000 texts once)
     python bench/goals.py --table               # print the table of what was measured

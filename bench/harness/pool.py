@@ -12,12 +12,14 @@ import os
 import statistics
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 MISSING = "not installed"
 
@@ -128,7 +130,7 @@ class Pool:
                     limit=limit,
                 )
             except ContenderError as failure:
-                self.leave_out(name, failure)
+                self._leave_out(name, failure)
                 times.pop(name, None)
                 repeats.pop(name)
                 return math.nan
@@ -159,7 +161,15 @@ class Pool:
                     times[name].append(taken)
         return times
 
-    def leave_out(self, name: str, failure: ContenderError) -> None:
+    def attempt(self, name: str, job: Callable[[], Result]) -> Result | None:
+        """What *job* returns; None when the contender fails, which is then moved to `absent`."""
+        try:
+            return job()
+        except ContenderError as failure:
+            self._leave_out(name, failure)
+            return None
+
+    def _leave_out(self, name: str, failure: ContenderError) -> None:
         """Note why a contender takes no further part; its process goes if it does not answer."""
         self.absent[name] = str(failure)
         if "no answer" in str(failure):

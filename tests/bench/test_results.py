@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import doctest
 import random
 
 import pytest
 
 import compare
 import goals
+import instructions
+from harness import machine, results
 from harness.results import Measurement, load, median_interval, roof_seconds, save
 from harness.table import goals_table
 from rows import roof
+
+
+@pytest.mark.parametrize("module", [compare, instructions, machine, results, roof])
+def test_examples_in_docstrings_hold(module):
+    tried = doctest.testmod(module)
+    assert tried.attempted > 0
+    assert tried.failed == 0
 
 
 def line(ours, peers, **options):
