@@ -157,7 +157,10 @@ def test_the_settings_file_can_turn_the_reasoning_step_on(
         where = ("--config", config, "code-eval", tree, "--queries", by_hand, *FAKE)
         assert "reasoning: 0 of 5 calls failed" in run(*where).out
         assert "reasoning" not in run(*where, "--no-reasoning").out
-        assert "5 from the cache" in run(*where).out
+        kept = tmp_path / "kept.jsonl"
+        paid_before = run(*where, "--record", kept)
+        assert "0 input and 0 output tokens; 5 from the cache" in paid_before.out
+        assert run(*where, "--replay", kept).out == paid_before.out
         assert_told(run(*where, "--no-reasoning", "--fusion", "pure"), "--fusion needs")
     assert len(server.bodies) == 5
 

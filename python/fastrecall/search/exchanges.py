@@ -52,16 +52,18 @@ class AnswerCache:
 class Recording:
     """Exchanges of a run, written as JSON lines in the order of the queries.
 
-    Each line holds ``query``, ``prompt`` (hash of the messages) and the fields of `Exchange`.
+    Each line holds ``query``, ``prompt`` (hash of the messages), the fields of `Exchange`, and
+    ``cached`` where the answer was not paid for in this run.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._rows: list[dict[str, Any]] = []
 
-    def add(self, query: str, prompt: str, exchange: Exchange) -> None:
+    def add(self, query: str, prompt: str, exchange: Exchange, *, cached: bool) -> None:
         """Append one exchange."""
-        self._rows.append({"query": query, "prompt": prompt, **asdict(exchange)})
+        row = {"query": query, "prompt": prompt, **asdict(exchange)}
+        self._rows.append(row | ({"cached": True} if cached else {}))
 
     def save(self) -> None:
         """Write the file; it appears whole or not at all."""
@@ -82,7 +84,8 @@ class Replay:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._rows: defaultdict[str, deque[tuple[int, str | None, Exchange]]] = defaultdict(deque)
+        self._rows: defaultdict[str, deque[tuple[int, str | None, Exchange, bool]]]
+        self._rows = defaultdict(deque)
         try:
             text = self.path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
@@ -99,26 +102,27 @@ class Replay:
                 raise InputError(f"{place}: expected an object with the text 'query'")
             prompt = row.pop("prompt", None)
             query = row.pop("query")
+            cached = row.pop("cached", False) is True
             try:
-                self._rows[query].append((number, prompt, _exchange(row, place)))
+                self._rows[query].append((number, prompt, _exchange(row, place), cached))
             except ValueError as error:
                 raise InputError(str(error)) from error
 
-    def take(self, query: str, prompt: str) -> Exchange:
-        """The next exchange recorded for *query*.
+    def take(self, query: str, prompt: str) -> tuple[Exchange, bool]:
+        """The next exchange recorded for *query*, and whether it came from the cache then.
 
         Raises:
             InputError: none is left, or it answers another prompt.
         """
         if not self._rows[query]:
             raise InputError(f"{self.path} holds no (further) exchange for {query!r}; record again")
-        number, recorded, exchange = self._rows[query].popleft()
+        number, recorded, exchange, cached = self._rows[query].popleft()
         if recorded is not None and recorded != prompt:
             raise InputError(
                 f"{self.path}, line {number}: recorded for another prompt (the index or a setting "
                 f"differs) of {query!r}; record again"
             )
-        return exchange
+        return exchange, cached
 
 
 def _exchange(row: Mapping[str, Any], place: str) -> Exchange:

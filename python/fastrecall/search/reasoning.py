@@ -197,7 +197,7 @@ class Reasoner:
             questions, asked, answered, strict=True
         ):
             if self._recording is not None and shown:
-                self._recording.add(query, prompt_hash(messages), exchange)
+                self._recording.add(query, prompt_hash(messages), exchange, cached=cached)
             result = self._result(
                 len(candidates), len(shown), exchange, cached, top or self.settings.final_top_k
             )
@@ -248,7 +248,7 @@ class Reasoner:
         if not shown:
             return Exchange(None, attempts=0), False
         if self._replay is not None:
-            return self._replay.take(query, prompt_hash(messages)), False
+            return self._replay.take(query, prompt_hash(messages))
         assert self._client is not None
         key = self._client.request_hash(messages)
         if self._cache is not None and (kept := self._cache.get(key)) is not None:
