@@ -31,9 +31,11 @@ def test_the_model_reads_titles_and_bodies_and_reorders_the_hybrid_list(
         asked = len(server.bodies)
         record = json.loads(run(*args, "--json").out)
     assert asked == 3
-    prompt = server.bodies[0]["messages"][1]["content"]
-    assert prompt.startswith("Query: Symptom 1\n")
-    assert "PR #11: Change 1\nCloses #1\n" in prompt
+    prompts = [body["messages"][1]["content"] for body in server.bodies[:asked]]
+    assert sorted(prompt.partition("\n")[0] for prompt in prompts) == [
+        "Query: Symptom 1", "Query: Symptom 2", "Query: Symptom 3",
+    ]  # fmt: skip
+    assert all("PR #11: Change 1\nCloses #1\n" in prompt for prompt in prompts)
     assert "hybrid + reasoning over hybrid: " in shown.out
     assert "reasoning: 0 of 3 calls failed" in shown.out
 
