@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastrecall.report.console import finished, text_console
-from fastrecall.report.format import count, p_value, plural, points
+from fastrecall.report.format import p_value, plural, points
 
 METRICS: Mapping[str, str] = {
     "mrr": "MRR",
@@ -34,7 +34,7 @@ def render_code(record: Mapping[str, Any], *, width: int, color: bool, misses: b
     console.print(
         f"{corpus['name']}{at}: {plural(corpus['files'], 'file')}, "
         f"{plural(corpus['nodes'], 'candidate')} of {plural(corpus['chunks'], 'chunk')} "
-        f"({count(len(corpus['skipped']))} files skipped)"
+        f"({plural(len(corpus['skipped']), 'file')} skipped)"
     )
     console.print(
         f"{plural(block['queries'], 'query', 'queries')} ({corpus['gold_origin']}) · "
