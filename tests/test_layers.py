@@ -28,7 +28,8 @@ FLOORS = (
     {"search"},
     {"report"},
     {"study"},
-    {"cli", "serve"},
+    {"serve"},
+    {"cli"},
     {"__main__"},
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

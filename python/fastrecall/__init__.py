@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from fastrecall.embedding import embed
     from fastrecall.graph import Graph
     from fastrecall.measure.intervals import wilson
+    from fastrecall.search.answer import ask
     from fastrecall.search.exact import ExactIndex
     from fastrecall.search.fuse import rrf
     from fastrecall.search.hnsw import HNSW
+    from fastrecall.search.index import build_index, open_index
     from fastrecall.study import Record, evaluate
 
 _HOMES = {
@@ -24,9 +26,12 @@ _HOMES = {
     "ExactIndex": "fastrecall.search.exact",
     "Graph": "fastrecall.graph",
     "Record": "fastrecall.study",
+    "ask": "fastrecall.search.answer",
+    "build_index": "fastrecall.search.index",
     "embed": "fastrecall.embedding",
     "evaluate": "fastrecall.study",
     "load_corpus": "fastrecall.corpus",
+    "open_index": "fastrecall.search.index",
     "rrf": "fastrecall.search.fuse",
     "wilson": "fastrecall.measure.intervals",
 }
@@ -36,9 +41,12 @@ __all__ = [
     "ExactIndex",
     "Graph",
     "Record",
+    "ask",
+    "build_index",
     "embed",
     "evaluate",
     "load_corpus",
+    "open_index",
     "rrf",
     "wilson",
 ]

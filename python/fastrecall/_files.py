@@ -50,7 +50,7 @@ def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Itera
         os.umask(umask)
         os.chmod(beside, 0o666 & ~umask)  # noqa: PTH101
         os.replace(beside, path)  # noqa: PTH105
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         _remove(beside)
         raise _cannot_write(path, error) from error
@@ -59,8 +59,8 @@ def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Itera
         raise
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make the rename itself durable; not every platform can open a folder."""
+def sync_folder(folder: Path) -> None:
+    """Make what was made or renamed in a folder durable; not every platform can open one."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

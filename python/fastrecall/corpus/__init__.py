@@ -19,7 +19,7 @@ from fastrecall.corpus.gold import (
 )
 from fastrecall.corpus.history import change_edges, find_mentions, find_reverts
 from fastrecall.corpus.links import find_links, own_repository
-from fastrecall.corpus.load import corpus_from_records, load_corpus
+from fastrecall.corpus.load import corpus_files, corpus_from_records, load_corpus
 from fastrecall.corpus.text import QUERY_MODES, node_text, node_texts, query_text
 from fastrecall.corpus.window import AUTHOR_FILTER, WINDOW_ISSUES, WINDOW_PRS
 
@@ -33,6 +33,7 @@ __all__ = [
     "GoldRow",
     "change_edges",
     "compare_gold",
+    "corpus_files",
     "corpus_from_gold",
     "corpus_from_records",
     "find_duplicates",

@@ -77,6 +77,22 @@ def load_corpus(
     return _assemble(sources, window, name=name or _name(place))
 
 
+def corpus_files(source: str | os.PathLike[str]) -> list[Path]:
+    """The files that `load_corpus` reads for *source*; none for the demo.
+
+    Raises:
+        CorpusError: there is nothing there.
+
+    >>> corpus_files("demo")
+    []
+    """
+    if source == "demo":
+        return []
+    fetched = _fetched(source)
+    sources = find_sources(Path(source)) if fetched is None else fetched[1]
+    return [Path(one.where) for one in sources]
+
+
 def _fetched(source: str | os.PathLike[str]) -> tuple[str, list[Source]] | None:
     """The name and the files of a fetched corpus; None when the source is something else."""
     from fastrecall.corpus.fetch.store import fetched_files, is_fetched_name

@@ -134,6 +134,24 @@ def embed_with_report(
     )
 
 
+def embed_question(text: str, model: ModelInfo) -> Vectors:
+    """One question as a unit vector float32 ``[dim]``; nothing is looked up or kept on disk.
+
+    *model* comes from `resolve_model`. It stays loaded for the next question.
+
+    >>> embed_question("segmentation fault", resolve_model("fake")).shape
+    (384,)
+    """
+    [clean] = _clean([text])
+    if model.path is None:
+        [vector] = fake_vectors([clean], model.dim)
+        return np.asarray(vector)
+    from fastrecall.embedding.onnx import load_encoder
+
+    [batch] = load_encoder(model, 1).batches([model.query + clean])
+    return np.asarray(batch.vectors[0])
+
+
 @dataclass
 class _Counts:
     embedded: int = 0

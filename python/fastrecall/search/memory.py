@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from fastrecall.graph import Graph, similar_edges
 from fastrecall.search.bm25 import BM25
-from fastrecall.search.exact import ExactIndex
-from fastrecall.types import Vectors
+from fastrecall.search.exact import ExactIndex, Exclude
+from fastrecall.types import Ids, Scores, Vectors
+
+
+class CosineSearch(Protocol):
+    """What finds the nearest vectors: `ExactIndex`, or something that approximates it."""
+
+    def search(
+        self,
+        queries: npt.ArrayLike,
+        k: int,
+        *,
+        exclude: Exclude | None = None,
+        mask: npt.NDArray[np.bool_] | None = None,
+    ) -> tuple[Ids, Scores]:
+        """As `ExactIndex.search`."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +50,11 @@ class Memory:
     def exact(self) -> ExactIndex:
         """Exact cosine search over all nodes."""
         return ExactIndex(self.vectors, threads=self.threads)
+
+    @property
+    def nearest(self) -> CosineSearch:
+        """What answers which nodes are nearest to a question."""
+        return self.exact
 
     @cached_property
     def bm25(self) -> BM25:

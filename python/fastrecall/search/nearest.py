@@ -41,7 +41,7 @@ class Nearest:
         if allowed is not None:
             mask = allowed & self.memory.is_pr if only_prs else allowed
             return Rankings(
-                *self.memory.exact.search(self.vectors, depth, exclude=exclude, mask=mask)
+                *self.memory.nearest.search(self.vectors, depth, exclude=exclude, mask=mask)
             )
         found = self._everything(depth + 1, only_prs)
         if exclude is None:
@@ -54,7 +54,7 @@ class Nearest:
             self.spared += seconds
             return rankings
         mask = self.memory.is_pr if only_prs else None
-        index = self.memory.exact
+        index = self.memory.nearest
         start = time.perf_counter()
         rankings = Rankings(*index.search(self.vectors, depth, mask=mask))
         self._found[depth, only_prs] = rankings, time.perf_counter() - start

@@ -1,0 +1,62 @@
+"""``fastrecall index``: prepare a corpus for search and for assistants."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fastrecall.cli._options import model_options, parse_links, window_options
+
+
+@click.command("index")
+@click.argument("corpus", default="demo")
+@click.option(
+    "--out", type=click.Path(), help="The folder to write.  [default: one in the data folder]"
+)
+@click.option(
+    "--links",
+    default="published+github+linked+title",
+    show_default=True,
+    metavar="A+B",
+    help="Sources of the closing links that answers follow.",
+)
+@window_options
+@model_options
+@click.option("--json", "as_json", is_flag=True, help="Print what was built as JSON.")
+def command(
+    corpus: str,
+    out: str | None,
+    links: str,
+    author_filter: str | None,
+    no_cache: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Write the index of CORPUS: what `search`, `serve` and `hook` open in milliseconds.
+
+    CORPUS is a folder, a file, OWNER/NAME as `fastrecall fetch` brought it, or demo. An index that
+    is there stays in use until the new one is whole.
+    """
+    from fastrecall.corpus import AUTHOR_FILTER
+    from fastrecall.search.index import index_corpus
+
+    folder, manifest = index_corpus(
+        corpus,
+        None if out is None else Path(out),
+        links=parse_links(links),
+        author_filter=AUTHOR_FILTER if author_filter is None else author_filter or None,
+        cache=not no_cache,
+        **options,
+    )
+    size = sum(size for size, _ in manifest.files.values())
+    built = {**manifest.corpus, "model": manifest.model["name"], "bytes": size}
+    if as_json:
+        click.echo(json.dumps({**built, "folder": str(folder)}, indent=1, ensure_ascii=False))
+        return
+    click.echo(
+        f"{built['name']}: {built['issues']:,} issues, {built['prs']:,} PRs, {built['links']:,} "
+        f"closing links, {size / 1e6:.1f} MB in {folder}"
+    )

@@ -1,0 +1,127 @@
+"""``fastrecall search``: the past tickets that answer a symptom."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from fastrecall.search.answer import Answer, Answers
+
+
+@click.command("search")
+@click.argument("symptom")
+@click.argument("corpus", default="demo")
+@click.option(
+    "-k",
+    "--k",
+    type=click.IntRange(1, 50),
+    default=10,
+    show_default=True,
+    help="How many answers at most.",
+)
+@click.option("--kind", type=click.Choice(["issue", "pr"]), help="Only issues, or only PRs.")
+@click.option("--since", metavar="DATE", help="Created on this day (month, year) or later.")
+@click.option("--until", metavar="DATE", help="Created on this day (month, year) or earlier.")
+@click.option("--repo", metavar="OWNER/NAME", help="Only of this repository.")
+@click.option("--author", metavar="LOGIN", help="Only by this account.")
+@click.option(
+    "--index", "index_path", type=click.Path(), help="The folder that `index --out` wrote."
+)
+@click.option("--model", metavar="NAME", help="Refuse an index that another model made.")
+@click.option("--explain", is_flag=True, help="Show scores, and how near an answer must be.")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def command(
+    symptom: str,
+    corpus: str,
+    k: int,
+    kind: str | None,
+    since: str | None,
+    until: str | None,
+    repo: str | None,
+    author: str | None,
+    index_path: str | None,
+    model: str | None,
+    explain: bool,
+    as_json: bool,
+) -> None:
+    """Find the tickets of CORPUS that answer SYMPTOM, and say where each came from.
+
+    Ranked as `fastrecall eval` measures it: by meaning and words, each ticket followed by the PRs
+    that close it. Nothing is printed when nothing is close. CORPUS is what `fastrecall index` was
+    given; it is indexed now if it was not.
+    """
+    from fastrecall._term import note
+    from fastrecall.search.answer import Filters, ask
+    from fastrecall.search.index import open_index
+    from fastrecall.search.when import first_second, past_end
+
+    filters = Filters(
+        kind=None if kind is None else "pr" if kind == "pr" else "issue",
+        since=None if since is None else first_second(since),
+        until=None if until is None else past_end(until),
+        repo=repo,
+        author=author,
+    )
+    folder = Path(index_path) if index_path else _index_of(corpus, model)
+    index = open_index(folder, model=model)
+    if changed := index.changed_origin():
+        note(f"{changed} has changed since it was indexed; run: fastrecall index {corpus}")
+    answers = ask(index, symptom, k=k, filters=filters)
+    if as_json:
+        corpus_block = index.manifest.corpus
+        print(
+            json.dumps({"corpus": corpus_block, **answers.as_dict()}, ensure_ascii=False, indent=1)
+        )
+        return
+    if answers.nothing:
+        note(answers.nothing)
+    sys.stdout.writelines(_lines(answers, explain))
+    if explain:
+        note(
+            f"The nearest ticket has a cosine of {answers.cosine:.2f}; close is from "
+            f"{answers.border:.2f} on, or a rare name of the question "
+            f"({'found' if answers.named else 'none found'})."
+        )
+
+
+def _index_of(corpus: str, model: str | None) -> Path:
+    """Where the index of a corpus lies; it is built when there is none."""
+    from fastrecall._term import note
+    from fastrecall.search.index import index_corpus, index_folder, read_manifest
+
+    folder = index_folder(corpus)
+    if read_manifest(folder) is None:
+        note(f"{corpus} has no index yet: building one (later: fastrecall index {corpus})")
+        index_corpus(corpus, folder, model=model or "minilm")
+    return folder
+
+
+def _lines(answers: Answers, explain: bool) -> Iterator[str]:
+    for rank, answer in enumerate(answers.answers, 1):
+        yield from _told(rank, answer, explain)
+
+
+def _told(rank: int, answer: Answer, explain: bool) -> Iterator[str]:
+    from fastrecall.report.untrusted import visible
+    from fastrecall.search.answer import state_of
+    from fastrecall.search.when import day_of
+
+    ticket = answer.ticket
+    kind = "PR" if ticket.kind == "pr" else "issue"
+    state = state_of(ticket)
+    yield f"{rank:2} {kind} {ticket.ref}  {visible(ticket.title, 120)}\n"
+    yield f"   {day_of(ticket.created_at)}{f', {state}' if state else ''}; {answer.origin}\n"
+    if ticket.url:
+        yield f"   {visible(ticket.url)}\n"
+    if explain:
+        for what, place in (("itself", answer.place), ("by way", answer.via_place)):
+            if place is not None and str(place):
+                cosine = "" if place.cosine is None else f" cosine {place.cosine:.3f}"
+                score = "" if place.bm25_score is None else f" bm25 {place.bm25_score:.2f}"
+                yield f"   {what}:{cosine}{score}\n"

@@ -1,0 +1,65 @@
+"""``fastrecall serve``: recall for assistants, over MCP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fastrecall.cli._options import stack
+
+if TYPE_CHECKING:
+    from fastrecall.serve.memory import ProjectMemory
+
+memory_options = stack(
+    click.argument("corpus", required=False),
+    click.option(
+        "--index", "index_path", type=click.Path(), help="The folder that `index --out` wrote."
+    ),
+    click.option(
+        "--memory",
+        "memory_path",
+        type=click.Path(),
+        help="Where notes are kept.  [default: a folder for CORPUS in the data folder]",
+    ),
+    click.option("--model", metavar="NAME", help="Refuse an index that another model made."),
+)
+
+
+@click.command("serve")
+@memory_options
+def command(
+    corpus: str | None, index_path: str | None, memory_path: str | None, model: str | None
+) -> None:
+    """Serve recall over MCP on stdin and stdout, until stdin ends.
+
+    CORPUS is what `fastrecall index` was given; without it there are only notes. Tools: recall,
+    remember, forget, memory_status, explain. docs/serving.md tells how to register it.
+    """
+    from fastrecall._lazy import require
+
+    require("mcp", extra="mcp", purpose="the server")
+    from fastrecall.serve.mcp_server import make_server
+
+    memory = open_memory(corpus, index_path, memory_path, model)
+    try:
+        make_server(memory).run("stdio")
+    finally:
+        memory.close()
+
+
+def open_memory(
+    corpus: str | None, index_path: str | None, memory_path: str | None, model: str | None
+) -> ProjectMemory:
+    """The memory that a command line names; nothing in it is opened yet."""
+    from fastrecall.errors import CacheError
+    from fastrecall.search.index import index_folder, read_manifest
+    from fastrecall.serve.memory import ProjectMemory, memory_folder
+
+    index = Path(index_path) if index_path else None if corpus is None else index_folder(corpus)
+    if index is not None and read_manifest(index) is None:
+        where = corpus or f"CORPUS --out {index}"
+        raise CacheError(f"there is no index to serve; build it first: fastrecall index {where}")
+    folder = Path(memory_path) if memory_path else memory_folder(corpus)
+    return ProjectMemory(index, folder, model=model)

@@ -1,0 +1,360 @@
+"""A question to an index, and ranked answers that say where they came from.
+
+The ranking is the arm `RANKED_BY`, by the very code that `fastrecall eval` measures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastrecall.errors import InputError
+from fastrecall.graph import Graph
+from fastrecall.search.arms import ARMS, Finder, Queries, Reach
+from fastrecall.search.index import Index
+from fastrecall.search.memory import Memory
+from fastrecall.search.nearest import Nearest
+from fastrecall.types import Ids, Kind, Ticket, Vectors
+
+RANKED_BY = "hybrid_causal"
+"""The arm that answers: semantic and bm25 fused, each node followed by the PRs that close it."""
+
+MOST_ANSWERS = 50
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Which tickets may be answers. Times are seconds since 1970, *until* is past the end.
+
+    An issue that is filtered out may still lead to the PR that closed it.
+    """
+
+    kind: Kind | None = None
+    since: int | None = None
+    until: int | None = None
+    repo: str | None = None
+    author: str | None = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a ticket stands in the lists that were fused: ranks from 1, None past their ends."""
+
+    semantic: int | None
+    cosine: float | None
+    bm25: int | None
+    bm25_score: float | None
+
+    def __str__(self) -> str:
+        ranks = (("semantic", self.semantic), ("bm25", self.bm25))
+        return ", ".join(f"{name} {rank}" for name, rank in ranks if rank is not None)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One ticket that may answer the question.
+
+    ``via`` is the ticket that was found and led here along a closing link, with its ``via_place``;
+    None when this one was found itself. ``closes`` are the issues that a PR closes.
+    """
+
+    node: int
+    ticket: Ticket
+    place: Place
+    via: Ticket | None = None
+    via_place: Place | None = None
+    closes: tuple[Ticket, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """What `find_ticket` finds it by again."""
+        return ticket_id(self.ticket)
+
+    @property
+    def origin(self) -> str:
+        """Where it came from, in words.
+
+        >>> place = Place(2, 0.5, None, None)
+        >>> issue, pr = Ticket("", "issue", 7, "Crash", "", 0), Ticket("", "pr", 12, "Fix", "", 0)
+        >>> Answer(1, pr, Place(None, None, None, None), issue, place).origin
+        'closes #7 ← asked-like issue #7 (semantic 2)'
+        """
+        if self.via is None:
+            closes = ", ".join(ticket.ref for ticket in self.closes)
+            return f"{self.place}; closes {closes}" if closes else str(self.place)
+        return f"closes {self.via.ref} ← asked-like issue {self.via.ref} ({self.via_place})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "id": self.id,
+            "kind": self.ticket.kind,
+            "repo": self.ticket.repo,
+            "number": self.ticket.number,
+            "title": self.ticket.title,
+            "author": self.ticket.author,
+            "state": state_of(self.ticket),
+            "created_at": self.ticket.created_at,
+            "closed_at": self.ticket.closed_at,
+            "merged_at": self.ticket.merged_at,
+            "url": self.ticket.url,
+            "origin": self.origin,
+            "closes": [ticket_id(ticket) for ticket in self.closes],
+            **vars(self.place),
+            "via": None
+            if self.via is None or self.via_place is None
+            else {"id": ticket_id(self.via), "title": self.via.title, **vars(self.via_place)},
+        }
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What was found for a question, best first; nothing when nothing is ``close``.
+
+    ``cosine`` is that of the nearest ticket, ``border`` what it would have to be; a ticket that
+    holds a rare name of the question (``named``) is close as well.
+    """
+
+    answers: tuple[Answer, ...]
+    close: bool
+    cosine: float
+    border: float
+    named: bool
+
+    @property
+    def nothing(self) -> str:
+        """Why there are no answers, in a sentence; empty when there are some."""
+        if self.answers:
+            return ""
+        if self.close:
+            return "Nothing that the filters let through was found."
+        return (
+            f"Nothing close: the nearest ticket has a cosine of {self.cosine:.2f}, and related "
+            f"tickets of this corpus lie at {self.border:.2f} or more."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "close": self.close,
+            "nearest_cosine": self.cosine,
+            "close_from_cosine": self.border,
+            "holds_rare_name": self.named,
+            "answers": [answer.as_dict() for answer in self.answers],
+        }
+
+
+_ANYTHING = Filters()
+
+
+def ask(
+    index: Index,
+    question: str,
+    *,
+    k: int = 10,
+    filters: Filters = _ANYTHING,
+    without: int | None = None,
+) -> Answers:
+    """The *k* best answers of an index to a question: a symptom, a title, an error message.
+
+    Args:
+        index: what `open_index` opened.
+        question: any text that says something; only the model's first tokens are read.
+        k: how many at most, 1 to `MOST_ANSWERS`.
+        filters: which tickets may be answers.
+        without: a node that does not exist for this question, to measure with.
+
+    Raises:
+        InputError: an empty question, *k* out of range, an unknown repository or author.
+
+    >>> import fastrecall as fr, pathlib, tempfile
+    >>> place = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = fr.build_index(fr.load_corpus("demo"), place, model="fake", cache=False)
+    >>> [answer.id for answer in ask(fr.open_index(place), "the snapshot is torn", k=1).answers]
+    ['pr demo/lattice#543']
+    """
+    if not question.strip():
+        raise InputError("the question is empty; give a symptom, such as the title of an issue")
+    if not 1 <= k <= MOST_ANSWERS:
+        raise InputError(f"k is {k}; expected 1 to {MOST_ANSWERS}")
+    wanted = _wanted(index, filters)
+    visible = _leads_to(index, wanted)
+    if without is not None:
+        visible[without] = wanted[without] = False
+    found = ranked(index.memory, index.closes, question, index.vector_of(question), visible)
+    cosine = float(found.cosines[0]) if len(found.cosines) else 0.0
+    named = bool(visible[index.named_in(question)].any())
+    close = named or cosine >= index.closeness.cosine
+    answers: list[Answer] = []
+    for node, origin in zip(found.ids, found.origins, strict=True):
+        if close and wanted[node] and len(answers) < k:
+            answers.append(_answer(index, found, int(node), int(origin)))
+    return Answers(tuple(answers), close, cosine, index.closeness.cosine, named)
+
+
+@dataclass(frozen=True)
+class Found:
+    """One ranking, and the lists it was made from: ids ``[found]`` by rank.
+
+    ``origins`` are the ranks, from 1, of the seeds (in ``hybrid``) that led to each node.
+    """
+
+    ids: Ids
+    origins: npt.NDArray[np.int32]
+    hybrid: Ids
+    semantic: Ids
+    cosines: npt.NDArray[np.float32]
+    bm25: Ids
+    bm25_scores: npt.NDArray[np.float32]
+
+
+def ranked(
+    memory: Memory,
+    closes: Graph,
+    question: str,
+    vector: Vectors,
+    visible: npt.NDArray[np.bool_] | None = None,
+) -> Found:
+    """The ranking of the arm `RANKED_BY` for one question, as an evaluation makes it.
+
+    ``visible`` ``[n]`` marks the nodes that exist for it.
+    """
+    everything = visible is None or visible.all()
+    queries = Queries(
+        texts=(question,),
+        nearest=Nearest(memory, vector[np.newaxis]),
+        allowed=None if everything else visible[np.newaxis],  # type: ignore[index]
+    )
+    finder = Finder(memory, closes, queries, Reach(budget=MOST_ANSWERS))
+    [(_, rankings)] = finder.run(ARMS[RANKED_BY])
+    assert rankings.origins is not None
+    lists = {name: finder.ranked(name) for name in ("hybrid", "semantic", "bm25")}
+    ids = {name: one.ids[0][one.ids[0] >= 0] for name, one in lists.items()}
+    scores = {name: one.scores[0] for name, one in lists.items() if one.scores is not None}
+    there = rankings.ids[0] >= 0
+    return Found(
+        rankings.ids[0][there],
+        rankings.origins[0][there],
+        ids["hybrid"],
+        ids["semantic"],
+        scores["semantic"][: len(ids["semantic"])],
+        ids["bm25"],
+        scores["bm25"][: len(ids["bm25"])],
+    )
+
+
+def find_ticket(index: Index, id: str) -> tuple[int, Ticket]:
+    """The node and ticket of ``pr #12``, ``issue owner/name#7``, ``owner/name#12`` or ``12``.
+
+    Raises:
+        InputError: there is none, or there are several.
+    """
+    text = id.strip()
+    kind: Kind | None = None
+    for one in ("issue", "pr"):
+        if text.lower().startswith(f"{one} "):
+            kind, text = one, text[len(one) :].strip()
+    repo, _, number = text.rpartition("#")
+    nodes = []
+    if number.isascii() and number.isdecimal() and len(number) < 19:
+        nodes = index.tickets.find(int(number), repo=repo, kind=kind)
+    if not nodes:
+        raise InputError(
+            f"no ticket {id!r} in {index.manifest.corpus['name']}; expected an id as answers have "
+            "them, such as 'pr #12' or 'issue owner/name#7'"
+        )
+    if len(nodes) > 1:
+        which = ", ".join(ticket_id(index.tickets[node]) for node in nodes[:3])
+        raise InputError(f"{id!r} names {len(nodes)} tickets ({which}); say which")
+    return nodes[0], index.tickets[nodes[0]]
+
+
+def ticket_id(ticket: Ticket) -> str:
+    """What a ticket is called in answers.
+
+    >>> ticket_id(Ticket("a/b", "pr", 7, "Fix", "", 0))
+    'pr a/b#7'
+    """
+    return f"{ticket.kind} {ticket.ref}"
+
+
+def state_of(ticket: Ticket) -> str:
+    """``open``, ``closed`` or ``merged``, with the reason if one is told.
+
+    >>> state_of(Ticket("", "issue", 7, "x", "", 0, state="CLOSED", state_reason="NOT_PLANNED"))
+    'closed, not planned'
+    """
+    if ticket.merged_at is not None:
+        return "merged"
+    words = [ticket.state, ticket.state_reason if ticket.state_reason != "COMPLETED" else ""]
+    return ", ".join(word.lower().replace("_", " ") for word in words if word)
+
+
+def _wanted(index: Index, filters: Filters) -> npt.NDArray[np.bool_]:
+    """Which nodes may be answers."""
+    tickets = index.tickets
+    wanted = np.ones(len(index), np.bool_)
+    if filters.kind is not None:
+        wanted &= tickets.is_pr == (filters.kind == "pr")
+    if filters.since is not None:
+        wanted &= tickets.created_at >= filters.since
+    if filters.until is not None:
+        wanted &= tickets.created_at < filters.until
+    for name in ("repo", "author"):
+        value = getattr(filters, name)
+        if value is not None:
+            of = tickets.of(name, value.removesuffix("[bot]").removeprefix("app/"))
+            if not of.any():
+                raise InputError(_unknown(index, name, value))
+            wanted &= of
+    return wanted
+
+
+def _unknown(index: Index, name: str, value: str) -> str:
+    from difflib import get_close_matches
+
+    what = {"repo": "repository", "author": "author"}[name]
+    known = [one for one in index.tickets.distinct(name) if one]
+    near = get_close_matches(value, known, n=3, cutoff=0.5) or known[:3]
+    hint = f"; there are {', '.join(near)}" if near else ""
+    return f"no ticket in {index.manifest.corpus['name']} has the {what} {value!r}{hint}"
+
+
+def _leads_to(index: Index, wanted: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """The wanted nodes, and the issues that one of them closes."""
+    visible = wanted.copy()
+    issues, prs = index.links
+    visible[issues[wanted[prs]]] = True
+    return visible
+
+
+def _answer(index: Index, found: Found, node: int, origin: int) -> Answer:
+    seed = int(found.hybrid[origin - 1])
+    closes = index.closes.neighbours(node, backwards=True).ids
+    answer = Answer(
+        node,
+        index.tickets[node],
+        _place(found, node),
+        closes=tuple(index.tickets[issue] for issue in closes),
+    )
+    if seed == node:
+        return answer
+    return replace(answer, via=index.tickets[seed], via_place=_place(found, seed))
+
+
+def _place(found: Found, node: int) -> Place:
+    semantic, bm25 = _rank(found.semantic, node), _rank(found.bm25, node)
+    return Place(
+        semantic,
+        None if semantic is None else round(float(found.cosines[semantic - 1]), 4),
+        bm25,
+        None if bm25 is None else round(float(found.bm25_scores[bm25 - 1]), 4),
+    )
+
+
+def _rank(ids: Ids, node: int) -> int | None:
+    places = np.flatnonzero(ids == node)
+    return int(places[0]) + 1 if len(places) else None

@@ -1,0 +1,98 @@
+"""Tickets as columns of an index: any one is read without the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastrecall.search.index.folder import Arrays
+from fastrecall.search.index.strings import Strings, coded, packed
+from fastrecall.types import Corpus, Kind, Ticket
+
+BODY_KEPT = 4000
+"""Characters of a body that an index keeps, to quote from."""
+
+_NEVER = np.iinfo(np.int64).min
+_TEXTS = ("title", "body", "url")
+_NAMES = ("repo", "author", "state", "state_reason")
+
+
+def ticket_arrays(corpus: Corpus) -> Arrays:
+    """The columns of the corpus' tickets, by the names of their files."""
+    tickets = corpus.tickets
+    arrays: Arrays = {"is_pr": corpus.is_pr, "created_at": corpus.created_at}
+    arrays["number"] = np.array([ticket.number for ticket in tickets], np.int64)
+    for name in ("closed_at", "merged_at"):
+        moments = [getattr(ticket, name) for ticket in tickets]
+        arrays[name] = np.array([_NEVER if at is None else at for at in moments], np.int64)
+    for name in _TEXTS:
+        strings = [getattr(ticket, name) for ticket in tickets]
+        arrays |= _string_arrays(name, [text[:BODY_KEPT] for text in strings])
+    for name in _NAMES:
+        names, arrays[f"{name}_code"] = coded([getattr(ticket, name) for ticket in tickets])
+        arrays |= _string_arrays(name, names)
+    return arrays
+
+
+def _string_arrays(name: str, strings: Sequence[str]) -> Arrays:
+    blob, ends = packed(strings)
+    return {f"{name}_bytes": blob, f"{name}_ends": ends}
+
+
+class StoredTickets(Sequence[Ticket]):
+    """The tickets of an index, in node order, with what search needs of them.
+
+    Bodies end after `BODY_KEPT` characters; labels, comments, branches and commits are not kept.
+    """
+
+    def __init__(self, arrays: Arrays) -> None:
+        self._arrays = arrays
+        self._strings = {
+            name: Strings(arrays[f"{name}_bytes"], arrays[f"{name}_ends"])
+            for name in (*_TEXTS, *_NAMES)
+        }
+        self.is_pr: npt.NDArray[np.bool_] = arrays["is_pr"]
+        self.created_at: npt.NDArray[np.int64] = arrays["created_at"]
+
+    def __len__(self) -> int:
+        return len(self.is_pr)
+
+    def __getitem__(self, node: Any) -> Any:
+        if isinstance(node, slice):
+            return [self[one] for one in range(*node.indices(len(self)))]
+        node = int(node)
+        texts = {name: self._strings[name][node] for name in _TEXTS}
+        for name in _NAMES:
+            texts[name] = self._strings[name][int(self._arrays[f"{name}_code"][node])]
+        return Ticket(
+            kind="pr" if self.is_pr[node] else "issue",
+            number=int(self._arrays["number"][node]),
+            created_at=int(self.created_at[node]),
+            closed_at=self._moment("closed_at", node),
+            merged_at=self._moment("merged_at", node),
+            **texts,
+        )
+
+    def _moment(self, name: str, node: int) -> int | None:
+        at = int(self._arrays[name][node])
+        return None if at == _NEVER else at
+
+    def distinct(self, name: str) -> Sequence[str]:
+        """The repositories (``repo``) or accounts (``author``) that there are, sorted."""
+        return self._strings[name]
+
+    def of(self, name: str, wanted: str) -> npt.NDArray[np.bool_]:
+        """Which nodes have that repository (``repo``) or ``author``; case does not matter."""
+        codes = [at for at, one in enumerate(self._strings[name]) if one.lower() == wanted.lower()]
+        return np.isin(self._arrays[f"{name}_code"], codes)
+
+    def find(self, number: int, *, repo: str = "", kind: Kind | None = None) -> list[int]:
+        """The nodes with that number; of any repository when *repo* is empty."""
+        nodes = np.flatnonzero(self._arrays["number"] == number).tolist()
+        if repo:
+            there = self.of("repo", repo)
+            nodes = [node for node in nodes if there[node]]
+        return [node for node in nodes if kind in (None, "pr" if self.is_pr[node] else "issue")]
