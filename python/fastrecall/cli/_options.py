@@ -25,25 +25,7 @@ def stack(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     return decorate
 
 
-corpus_options = stack(
-    click.argument("corpus", required=False),
-    click.option("--prs", type=click.Path(), help="PRs as `gh pr list --json` writes them."),
-    click.option(
-        "--issues", type=click.Path(), help="Issues as `gh issue list --json` writes them."
-    ),
-    click.option(
-        "--gold",
-        "gold_file",
-        type=click.Path(),
-        help="CSV issue,pr,query,pr_title; alone, the nodes are made from its titles.",
-    ),
-    click.option(
-        "--links",
-        default="published",
-        show_default=True,
-        metavar="A+B",
-        help=f"Sources of closing links: {', '.join(LINK_SOURCES)}.",
-    ),
+window_options = stack(
     click.option(
         "--window-prs",
         type=click.IntRange(min=0),
@@ -63,6 +45,28 @@ corpus_options = stack(
         metavar="REGEX",
         help="Drop PRs by these authors; '' keeps all.  [default: ydbot and common automation]",
     ),
+)
+
+corpus_options = stack(
+    click.argument("corpus", required=False),
+    click.option("--prs", type=click.Path(), help="PRs as `gh pr list --json` writes them."),
+    click.option(
+        "--issues", type=click.Path(), help="Issues as `gh issue list --json` writes them."
+    ),
+    click.option(
+        "--gold",
+        "gold_file",
+        type=click.Path(),
+        help="CSV issue,pr,query,pr_title; alone, the nodes are made from its titles.",
+    ),
+    click.option(
+        "--links",
+        default="published",
+        show_default=True,
+        metavar="A+B",
+        help=f"Sources of closing links: {', '.join(LINK_SOURCES)}.",
+    ),
+    window_options,
 )
 
 CORPUS_NAMES = (

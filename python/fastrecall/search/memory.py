@@ -9,9 +9,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from fastrecall._ragged import IdLists
 from fastrecall.graph import Graph, similar_edges
 from fastrecall.search.bm25 import BM25
-from fastrecall.search.exact import ExactIndex, Exclude
+from fastrecall.search.exact import ExactIndex
 from fastrecall.types import Ids, Scores, Vectors
 
 
@@ -23,7 +24,7 @@ class CosineSearch(Protocol):
         queries: npt.ArrayLike,
         k: int,
         *,
-        exclude: Exclude | None = None,
+        exclude: IdLists | None = None,
         mask: npt.NDArray[np.bool_] | None = None,
     ) -> tuple[Ids, Scores]:
         """As `ExactIndex.search`."""

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from fastrecall._ragged import IdLists, flatten_lists
 from fastrecall.embedding import ModelInfo, embed_question, resolve_model
 from fastrecall.errors import CacheError, ModelError
 from fastrecall.graph import Graph, typed_edges
 from fastrecall.search.bm25 import BM25, PostingLists
-from fastrecall.search.exact import Exclude
 from fastrecall.search.hnsw import HNSW
 from fastrecall.search.index.closeness import Closeness, is_rare, names_in
 from fastrecall.search.index.folder import Arrays, Manifest, open_build, read_manifest
@@ -60,15 +60,16 @@ class _Walked:
         queries: npt.ArrayLike,
         k: int,
         *,
-        exclude: Exclude | None = None,
+        exclude: IdLists | None = None,
         mask: npt.NDArray[np.bool_] | None = None,
     ) -> tuple[Ids, Scores]:
         rows = np.atleast_2d(np.asarray(queries))
         shown = np.ones((len(rows), len(self.index)), np.bool_)
         if mask is not None:
             shown &= mask
-        for row, absent in enumerate(np.asarray([] if exclude is None else exclude)):
-            shown[row, [node for node in np.atleast_1d(absent) if node >= 0]] = False
+        if exclude is not None:
+            offsets, absent = flatten_lists(exclude, queries=len(rows), name="exclude")
+            shown[np.repeat(np.arange(len(rows)), np.diff(offsets)), absent] = False
         found = [
             self.index.search(query, k, ef=_EF, mask=None if visible.all() else visible)
             for query, visible in zip(rows, shown, strict=True)
