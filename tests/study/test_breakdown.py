@@ -70,7 +70,7 @@ def counted(block: dict[str, Any]) -> dict[str, tuple[int, int]]:
             },
         ),
         ("year", {"2019": (1, 1), "2020": (2, 4)}),
-        ("overlap", {"none": (1, 3), "0.1 to 0.25": (1, 1), "0.5 or more": (1, 1)}),
+        ("overlap", {"none": (1, 3), "0.25 to 0.5": (1, 1), "0.5 or more": (1, 1)}),
         (
             "body",
             {"empty": (1, 1), "below 300": (0, 2), "300 to 999": (1, 1), "1,000 or more": (1, 1)},

@@ -97,7 +97,7 @@ def _fetched(source: str | os.PathLike[str]) -> tuple[str, list[Source]] | None:
     """The name and the files of a fetched corpus; None when the source is something else."""
     from fastrecall.corpus.fetch.store import fetched_files, is_fetched_name
 
-    if Path(source).exists() or not is_fetched_name(os.fspath(source)):
+    if not is_fetched_name(os.fspath(source)) or Path(source).exists():
         return None
     name, files = fetched_files(os.fspath(source))
     return name, [Source.at(file, None) for file in files]
