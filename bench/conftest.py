@@ -35,7 +35,7 @@ def make(threads: int) -> Make:
     def made(contender: type, *arguments: Any) -> Any:
         try:
             one = contender(*arguments)
-        except ImportError as error:
+        except ModuleNotFoundError as error:
             pytest.skip(f"not installed: {error}")
         limit_threads(threads)
         one.set_threads(threads)

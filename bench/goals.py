@@ -149,7 +149,8 @@ def _measure(
                         failed.append(f"{row}: the time was up")
                         continue
                     try:
-                        _row(row, opened, settings, out, priority)
+                        if missing := _row(row, opened, settings, out, priority):
+                            failed.append(f"{row}: no time or no peer for {', '.join(missing)}")
                     except Exception as error:
                         traceback.print_exc()
                         failed.append(f"{row}: {error}")
@@ -159,7 +160,8 @@ def _measure(
     return failed
 
 
-def _row(row: str, opened: Opened, settings: Settings, out: Path, priority: str) -> None:
+def _row(row: str, opened: Opened, settings: Settings, out: Path, priority: str) -> list[str]:
+    """Measure a row and write its file; returns the lines that came to nothing."""
     start = time.monotonic()
     around = machine.Surroundings(opened.processes)
     measurements = opened.measure(row)
@@ -179,6 +181,7 @@ def _row(row: str, opened: Opened, settings: Settings, out: Path, priority: str)
     for one in measurements:
         figures = ", ".join(f"{figure:.3g}" for figure in one.figures())
         _say(f"  {one.work}, {one.contender}, {one.threads} threads: {one.verdict()} ({figures})")
+    return [f"{one.work} ({one.contender})" for one in measurements if not one.figures()]
 
 
 def _rows(folder: Path) -> dict[str, dict[str, Any]]:

@@ -231,7 +231,7 @@ def _work(pipe: Connection, maker: Maker) -> None:
     """A contender's process: makes it, then answers one job after the other."""
     try:
         contender = maker.contender(*maker.arguments)
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         pipe.send((False, f"{MISSING} ({error})"))
         return
     except Exception as error:
