@@ -16,11 +16,12 @@ import numpy.typing as npt
 from fastrecall.errors import InputError
 from fastrecall.search import tokens
 from fastrecall.search.bm25 import BM25
+from fastrecall.search.mentions import find_mentions
 from fastrecall.types import Corpus, Ids, Links, Scores, Vectors
 
 TITLE_CHARACTERS = 120
 BODY_CHARACTERS = 300
-"""What is read of a ticket, as in the text of a node; more of the body made no difference."""
+"""What is read of a ticket, as in the text of a node; more, in vectors of its own, adds nothing."""
 
 QUERY_BODY_CHARACTERS = 900
 """What is read of a question's body: about what the embedded model reads before it cuts."""
@@ -129,8 +130,6 @@ class Best:
         cls, corpus: Corpus, links: Links, *, embed: Embedder, threads: int | None = None
     ) -> Best:
         """The index of a corpus: closing links, and every mention of one ticket in another."""
-        from fastrecall.search.mentions import find_mentions
-
         closing = np.stack([links.issues, links.prs], axis=1)
         return cls(
             [ticket.title for ticket in corpus.tickets],
