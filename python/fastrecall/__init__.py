@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from fastrecall.search.exact import ExactIndex
     from fastrecall.search.fuse import rrf
     from fastrecall.search.hnsw import HNSW
-    from fastrecall.search.index import build_index, open_index
+    from fastrecall.search.index.build import build_index
+    from fastrecall.search.index.opening import open_index
     from fastrecall.study import Record, evaluate
 
 _HOMES = {
@@ -27,11 +28,11 @@ _HOMES = {
     "Graph": "fastrecall.graph",
     "Record": "fastrecall.study",
     "ask": "fastrecall.search.answer",
-    "build_index": "fastrecall.search.index",
+    "build_index": "fastrecall.search.index.build",
     "embed": "fastrecall.embedding",
     "evaluate": "fastrecall.study",
     "load_corpus": "fastrecall.corpus",
-    "open_index": "fastrecall.search.index",
+    "open_index": "fastrecall.search.index.opening",
     "rrf": "fastrecall.search.fuse",
     "wilson": "fastrecall.measure.intervals",
 }

@@ -41,7 +41,7 @@ def command(
     is there stays in use until the new one is whole.
     """
     from fastrecall.corpus import AUTHOR_FILTER
-    from fastrecall.search.index import index_corpus
+    from fastrecall.search.index.source import index_corpus
 
     folder, manifest = index_corpus(
         corpus,

@@ -57,19 +57,22 @@ def command(
     given; it is indexed now if it was not.
     """
     from fastrecall._term import note
-    from fastrecall.search.answer import Filters, ask
-    from fastrecall.search.index import open_index
+    from fastrecall.search.index.opening import open_index
     from fastrecall.search.when import first_second, past_end
+
+    begin = None if since is None else first_second(since)
+    end = None if until is None else past_end(until)
+    index = open_index(Path(index_path) if index_path else _index_of(corpus, model), model=model)
+    # The model is loading; this import takes a while, too.
+    from fastrecall.search.answer import Filters, ask
 
     filters = Filters(
         kind=None if kind is None else "pr" if kind == "pr" else "issue",
-        since=None if since is None else first_second(since),
-        until=None if until is None else past_end(until),
+        since=begin,
+        until=end,
         repo=repo,
         author=author,
     )
-    folder = Path(index_path) if index_path else _index_of(corpus, model)
-    index = open_index(folder, model=model)
     if changed := index.changed_origin():
         note(f"{changed} has changed since it was indexed; run: fastrecall index {corpus}")
     answers = ask(index, symptom, k=k, filters=filters)
@@ -93,10 +96,12 @@ def command(
 def _index_of(corpus: str, model: str | None) -> Path:
     """Where the index of a corpus lies; it is built when there is none."""
     from fastrecall._term import note
-    from fastrecall.search.index import index_corpus, index_folder, read_manifest
+    from fastrecall.search.index.place import index_folder, read_manifest
 
     folder = index_folder(corpus)
     if read_manifest(folder) is None:
+        from fastrecall.search.index.source import index_corpus
+
         note(f"{corpus} has no index yet: building one (later: fastrecall index {corpus})")
         index_corpus(corpus, folder, model=model or "minilm")
     return folder

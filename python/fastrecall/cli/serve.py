@@ -54,7 +54,7 @@ def open_memory(
 ) -> ProjectMemory:
     """The memory that a command line names; nothing in it is opened yet."""
     from fastrecall.errors import CacheError
-    from fastrecall.search.index import index_folder, read_manifest
+    from fastrecall.search.index.place import index_folder, read_manifest
     from fastrecall.serve.memory import ProjectMemory, memory_folder
 
     index = Path(index_path) if index_path else None if corpus is None else index_folder(corpus)

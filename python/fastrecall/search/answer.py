@@ -14,7 +14,7 @@ import numpy.typing as npt
 from fastrecall.errors import InputError
 from fastrecall.graph import Graph
 from fastrecall.search.arms import ARMS, Finder, Queries, Reach
-from fastrecall.search.index import Index
+from fastrecall.search.index.opened import Index
 from fastrecall.search.memory import Memory
 from fastrecall.search.nearest import Nearest
 from fastrecall.types import Ids, Kind, Ticket, Vectors

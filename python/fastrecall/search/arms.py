@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +14,10 @@ from fastrecall.graph import Graph
 from fastrecall.search.fuse import rrf
 from fastrecall.search.memory import Memory
 from fastrecall.search.nearest import Nearest
-from fastrecall.search.ticket_reasoning import TicketReasoning
 from fastrecall.types import Ids, Rankings
+
+if TYPE_CHECKING:
+    from fastrecall.search.ticket_reasoning import TicketReasoning
 
 FUSION_DEPTH = 100
 """How deep the lists go that are fused."""

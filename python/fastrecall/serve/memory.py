@@ -18,8 +18,10 @@ from fastrecall.search.answer import (
     state_of,
     ticket_id,
 )
-from fastrecall.search.index import Index, open_index, read_manifest
 from fastrecall.search.index.closeness import names_in
+from fastrecall.search.index.opened import Index
+from fastrecall.search.index.opening import open_index
+from fastrecall.search.index.place import index_folder, read_manifest
 from fastrecall.search.when import day_of, first_second
 from fastrecall.serve.answers import (
     Explained,
@@ -256,8 +258,6 @@ def memory_folder(source: str | None) -> Path:
     >>> memory_folder(None).name
     'notes'
     """
-    from fastrecall.search.index import index_folder
-
     root = data_folder() / "memories"
     return root / ("notes" if source is None else index_folder(source).name)
 

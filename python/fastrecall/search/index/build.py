@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +10,13 @@ import numpy as np
 
 from fastrecall import _core
 from fastrecall import corpus as corpus_room
-from fastrecall._data import data_folder
 from fastrecall.embedding import embed, resolve_model
 from fastrecall.search.bm25 import posting_lists
 from fastrecall.search.exact import ExactIndex
 from fastrecall.search.hnsw import HNSW
 from fastrecall.search.index.closeness import Closeness, calibrated, sampled_nodes
-from fastrecall.search.index.folder import Manifest, new_build
+from fastrecall.search.index.folder import new_build
+from fastrecall.search.index.place import Manifest, index_folder
 from fastrecall.search.index.strings import sorted_terms
 from fastrecall.search.index.tickets import ticket_arrays
 from fastrecall.search.redaction import redact
@@ -123,21 +121,6 @@ def build_index(
                 versions={"fastrecall": _core.__version__, "numpy": np.__version__},
             )
         )
-
-
-def index_folder(source: str) -> Path:
-    """Where the index of a corpus belongs, in the data folder.
-
-    *source* is what names the corpus to `load_corpus`: a fetched name, ``"demo"``, or a path, which
-    is taken as an absolute one.
-
-    >>> index_folder("demo").parent.name
-    'indexes'
-    """
-    path = Path(source)
-    key = str(path.resolve()) if path.exists() else source.lower()
-    name = re.sub(r"[^a-z0-9._-]+", "-", Path(key).name.lower())[:40] or "index"
-    return data_folder() / "indexes" / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:10]}"
 
 
 def _redacted(ticket: Ticket) -> Ticket:

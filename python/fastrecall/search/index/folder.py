@@ -8,13 +8,12 @@ folder sees one whole build, the old or the new.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import shutil
 import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,36 +24,14 @@ from fastrecall._files import atomic_write
 from fastrecall._lock import locked
 from fastrecall.errors import CacheError
 from fastrecall.search.hnsw import HNSW
+from fastrecall.search.index.place import MANIFEST, Manifest, damaged, digest_of, read_manifest
 
-FORMAT = 1
-MANIFEST = "manifest.json"
 _BUILD = "build-"
 _ANN = "ann.hnsw"
 _ATTEMPTS = 3
 """How often opening starts anew when a new build has replaced the one that was being opened."""
 
 Arrays = dict[str, npt.NDArray[Any]]
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """What an index holds and was made from.
-
-    ``corpus`` has the name, fingerprint and counts; ``source`` what names the corpus to
-    ``load_corpus`` and ``origins`` its files as (path, bytes, time in ns), to tell when they
-    changed; ``model`` all that vectors depend on; ``files`` of each file its bytes and CRC-32.
-    """
-
-    build: str
-    corpus: Mapping[str, Any]
-    model: Mapping[str, Any]
-    links: tuple[str, ...]
-    closeness: Mapping[str, Any]
-    source: str = ""
-    origins: tuple[tuple[str, int, int], ...] = ()
-    files: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=dict)
-    format: int = FORMAT
 
 
 class Build:
@@ -89,7 +66,9 @@ class Build:
         )
         document = asdict(whole)
         with atomic_write(self._folder / MANIFEST) as file:
-            json.dump({"sha256": _digest(document), **document}, file, indent=1, ensure_ascii=False)
+            json.dump(
+                {"sha256": digest_of(document), **document}, file, indent=1, ensure_ascii=False
+            )
             file.write("\n")
         for old in self._folder.glob(f"{_BUILD}*"):
             if old.name != self.name:
@@ -114,32 +93,6 @@ def new_build(folder: Path) -> Iterator[Build]:
             raise
 
 
-def read_manifest(folder: Path) -> Manifest | None:
-    """What the index in *folder* is; None: there is none.
-
-    Raises:
-        CacheError: the manifest is damaged, or of another version.
-    """
-    path = folder / MANIFEST
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise _damaged(path, f"it cannot be read ({error})") from error
-    if not isinstance(document, dict) or "sha256" not in document:
-        raise _damaged(path, "it is no manifest of an index")
-    if document.get("format") != FORMAT:
-        raise CacheError(
-            f"{path}: the index has format {document.get('format')}, this version of fastrecall "
-            f"reads format {FORMAT}; build it again"
-        )
-    if document.pop("sha256") != _digest(document):
-        raise _damaged(path, "its checksum does not fit")
-    known = {one.name for one in fields(Manifest)}
-    return Manifest(**{name: value for name, value in document.items() if name in known})
-
-
 def open_build(folder: Path) -> tuple[Manifest, Arrays, HNSW | None]:
     """The arrays of the index in *folder*, mapped, every byte of them checked.
 
@@ -155,7 +108,7 @@ def open_build(folder: Path) -> tuple[Manifest, Arrays, HNSW | None]:
         except FileNotFoundError as error:
             replaced = read_manifest(folder)
             if attempt + 1 == _ATTEMPTS or replaced is None or replaced.build == manifest.build:
-                raise _damaged(Path(error.filename or folder), "it is missing") from error
+                raise damaged(Path(error.filename or folder), "it is missing") from error
     raise AssertionError("the last attempt returns or raises")
 
 
@@ -165,12 +118,12 @@ def _open_files(folder: Path, manifest: Manifest) -> tuple[Arrays, HNSW | None]:
     for name, (size, crc) in manifest.files.items():
         path = folder / name
         if path.stat().st_size != size:
-            raise _damaged(path, f"it has {path.stat().st_size} bytes, expected {size}")
+            raise damaged(path, f"it has {path.stat().st_size} bytes, expected {size}")
         if name == _ANN:
             ann = HNSW.load(path)
             continue
         if _proof(np.memmap(path, np.uint8, mode="r"))[1] != crc:
-            raise _damaged(path, "its checksum does not fit")
+            raise damaged(path, "its checksum does not fit")
         arrays[path.stem] = np.load(path, mmap_mode="r", allow_pickle=False)
     return arrays, ann
 
@@ -178,12 +131,3 @@ def _open_files(folder: Path, manifest: Manifest) -> tuple[Arrays, HNSW | None]:
 def _proof(data: npt.NDArray[np.uint8]) -> tuple[int, int]:
     """Bytes and CRC-32 of a file."""
     return len(data), zlib.crc32(data.data)
-
-
-def _digest(document: Mapping[str, Any]) -> str:
-    """sha256 of a manifest's content, however it is laid out."""
-    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
-
-
-def _damaged(path: Path, what: str) -> CacheError:
-    return CacheError(f"{path}: the index is damaged, {what}; build it again: fastrecall index")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,20 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrecall._ragged import IdLists, flatten_lists
-from fastrecall.embedding import ModelInfo, embed_question, resolve_model
-from fastrecall.errors import CacheError, ModelError
+from fastrecall.embedding import ModelInfo, embed_question
 from fastrecall.graph import Graph, typed_edges
 from fastrecall.search.bm25 import BM25, PostingLists
 from fastrecall.search.hnsw import HNSW
 from fastrecall.search.index.closeness import Closeness, is_rare, names_in
-from fastrecall.search.index.folder import Arrays, Manifest, open_build, read_manifest
+from fastrecall.search.index.folder import Arrays
+from fastrecall.search.index.place import Manifest
 from fastrecall.search.index.strings import SortedTerms, Strings
 from fastrecall.search.index.tickets import StoredTickets
 from fastrecall.search.memory import CosineSearch, Memory
 from fastrecall.types import Ids, Scores, Vectors
-
-_DEPENDS_ON = ("sha256", "tokenizer_sha256", "dim", "pooling", "max_tokens", "query", "passage")
-"""What of a model changes its vectors."""
 
 _EF = 200
 """Candidates of an approximate walk: deep enough for lists of 100."""
@@ -146,54 +143,3 @@ class Index:
             if (stat.st_size, stat.st_mtime_ns) != (size, time_ns):
                 return path
         return None
-
-
-def open_index(folder: Path, *, model: str | None = None, threads: int | None = None) -> Index:
-    """Open the index in *folder*; every byte is checked.
-
-    Args:
-        folder: what `build_index` wrote to.
-        model: the model that questions are embedded with; that of the index when ``None``.
-        threads: threads that searches use; all usable cores when ``None``.
-
-    Raises:
-        CacheError: there is no index, it is damaged, or it is of another version.
-        ModelError: *model* cannot be had, or is another than the index was made with.
-
-    >>> import fastrecall as fr, tempfile
-    >>> from fastrecall.search.index import build_index
-    >>> place = Path(tempfile.mkdtemp())
-    >>> _ = build_index(fr.load_corpus("demo"), place, model="fake", cache=False)
-    >>> open_index(place)
-    Index('demo', 1090 tickets)
-    """
-    folder = Path(folder)
-    manifest = read_manifest(folder)
-    if manifest is None:
-        raise CacheError(f"{folder}: there is no index; build one with: fastrecall index")
-    info = _same_model(manifest, model)
-    loader = ThreadPoolExecutor(1, thread_name_prefix="fastrecall-model")
-    loaded = loader.submit(embed_question, "", info)
-    loader.shutdown(wait=False)
-    manifest, arrays, ann = open_build(folder)
-    return Index(folder, manifest, arrays, ann, info, loaded, threads)
-
-
-def _same_model(manifest: Manifest, model: str | None) -> ModelInfo:
-    made_with = manifest.model
-    info = resolve_model(model or made_with["name"])
-    here = info.as_dict()
-    for name in _DEPENDS_ON:
-        if here[name] != made_with[name]:
-            raise ModelError(
-                f"the index of {manifest.corpus['name']} was made with another model: its {name} "
-                f"is {_shown(made_with[name])}, that of {info.name} is {_shown(here[name])}; "
-                "build it again (fastrecall index), or ask with the model it was made with: "
-                f"{made_with['name']}"
-            )
-    return info
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 20 else f"{text[:13]}…'"

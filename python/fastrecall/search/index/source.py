@@ -12,8 +12,8 @@ from fastrecall.corpus import (
     corpus_files,
     load_corpus,
 )
-from fastrecall.search.index.build import SERVED_LINKS, build_index, index_folder
-from fastrecall.search.index.folder import Manifest
+from fastrecall.search.index.build import SERVED_LINKS, build_index
+from fastrecall.search.index.place import Manifest, index_folder
 from fastrecall.types import LinkSource
 
 
