@@ -133,6 +133,7 @@ def words(text: str) -> list[str]:
     return _words_with_marks().findall(text)
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def terms(word: str) -> tuple[str, ...]:
     """The index terms of one word from `words`: casefolded whole first, then its parts.
 

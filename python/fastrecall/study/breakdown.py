@@ -214,6 +214,8 @@ def script_of(text: str) -> str:
     >>> [script_of(text) for text in ("Crash on start", "Падает", "死锁", "Падает std::map")]
     ['Latin', 'Cyrillic', 'CJK', 'mixed']
     """
+    if text.isascii():
+        return "Latin" if any(map(str.isalpha, text)) else "no letters"
     letters = Counter(_script(character) for character in text if character.isalpha())
     if not letters:
         return "no letters"
