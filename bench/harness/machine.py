@@ -23,9 +23,13 @@ FLAGS = ("avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512_vnni", "avx_vnni"
 
 
 def raise_priority() -> str:
-    """Go before other programs where that is allowed; processes started from now on do too."""
+    """Go before other programs where that is allowed; processes started from now on do too.
+
+    Who was started by `nice` or `chrt` keeps what that has set.
+    """
     with suppress(AttributeError, OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, -10)
+        if os.getpriority(os.PRIO_PROCESS, 0) == 0:
+            os.setpriority(os.PRIO_PROCESS, 0, -10)
     try:
         policy = {
             getattr(os, name): name
