@@ -76,7 +76,10 @@ def redact(text: str) -> str:
     >>> redact("clone https://ann:hunter2@example.org/x.git")
     'clone https://ann:[redacted: password]@example.org/x.git'
     """
-    for rule in _RULES:
-        if any(mark in text for mark in rule.marks):
-            text = rule.pattern.sub(rule.without_secret, text)
+    before = None
+    while text != before:  # a secret that was glued to another one begins a word now
+        before = text
+        for rule in _RULES:
+            if any(mark in text for mark in rule.marks):
+                text = rule.pattern.sub(rule.without_secret, text)
     return text
