@@ -15,6 +15,7 @@ from fastrecall.embedding import embed
 from fastrecall.errors import CorpusError, InputError
 from fastrecall.search import arms as arms_module
 from fastrecall.search.arms import ARMS
+from fastrecall.search.best import Best
 from fastrecall.study import Record, evaluate
 from fastrecall.study.evaluation import evaluate_in_full
 from fastrecall.types import Corpus, Gold
@@ -121,6 +122,41 @@ def test_excluded_issue_leaves_no_trace(random_corpus: Maker) -> None:
     asked = evaluation.asked["leave-one-out"]
     for arm, answers in evaluation.found["leave-one-out"].items():
         assert not (answers.ids == asked.nodes[:, None]).any(), arm
+
+
+def test_best_answers_where_the_symptom_is_new(random_corpus: Maker) -> None:
+    corpus = random_corpus(120, 14)
+    record = evaluate(corpus, **FAKE)
+    for protocol, block in record["protocols"].items():
+        assert ("best" in block["arms"]) == (protocol == "leave-one-out")
+    evaluation = evaluate_in_full(corpus, arms=["best"], **FAKE)
+    assert list(evaluation.record["protocols"]) == ["leave-one-out"]
+    ids = evaluation.found["leave-one-out"]["best"].ids
+    assert corpus.is_pr[ids].all()
+    with pytest.raises(InputError, match=r"'published' stores .* best answers new symptoms only"):
+        evaluate(corpus, arms=["best"], protocols=["published"], **FAKE)
+
+
+@pytest.mark.parametrize("query", ["title", "body", "title+body"])
+def test_best_sees_nothing_of_the_issue_that_asks(random_corpus: Maker, query: str) -> None:
+    corpus = random_corpus(60, 15)
+    options = {"arms": ["best"], "protocols": ["leave-one-out"], "query": query, **FAKE}
+    evaluation = evaluate_in_full(corpus, **options)
+    asked, answers = evaluation.asked["leave-one-out"], evaluation.found["leave-one-out"]["best"]
+    links = find_links(corpus).of("published")
+    for row, issue in enumerate(asked.nodes.tolist()):
+        tickets = list(corpus.tickets)
+        tickets[issue] = replace(tickets[issue], title="", body="")
+        keep = links.issues != issue
+        rest = replace(links, **{n: getattr(links, n)[keep] for n in ("issues", "prs", "sources")})
+        index = Best.of_corpus(
+            replace(corpus, tickets=tuple(tickets)),
+            rest,
+            embed=lambda texts, kind: embed(texts, kind=kind, **FAKE),
+        )
+        text = asked.texts[row] if query != "body" else f"\n{asked.texts[row]}"
+        alone, _ = index.search([text], answers.ids.shape[1], exclude=[issue])
+        np.testing.assert_array_equal(answers.ids[row], alone[0])
 
 
 def test_a_body_does_not_find_its_issue_by_the_title(random_corpus: Maker) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrecall.graph import Graph
+from fastrecall.search.best import Best
 from fastrecall.search.fuse import rrf
 from fastrecall.search.memory import Memory
 from fastrecall.search.nearest import Nearest
@@ -31,6 +32,9 @@ EXPANSION_DEPTH = 2
 REASONING = "hybrid_reasoning"
 """The arm that asks a language model."""
 
+BEST = "best"
+"""The arm of `fastrecall.search.best`."""
+
 _QUERIES_AT_ONCE = 512
 """How many rankings of an arm are held at a time: an uncut walk may return the whole corpus."""
 
@@ -40,13 +44,15 @@ class Queries:
     """A batch of questions to one memory: their texts, and what is nearest to their vectors.
 
     ``exclude`` names, per query, the one node that does not exist for it (-1 for none);
-    ``allowed`` ``[queries, nodes]`` marks the nodes that do exist for it.
+    ``allowed`` ``[queries, nodes]`` marks the nodes that do exist for it. ``titled`` says whether
+    the first line of a text is a title.
     """
 
     texts: tuple[str, ...]
     nearest: Nearest
     exclude: Ids | None = None
     allowed: npt.NDArray[np.bool_] | None = None
+    titled: bool = True
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -75,9 +81,9 @@ class Reach:
 class Finder:
     """Answers one batch of queries with any arm; lists that arms share are made once.
 
-    ``closes`` is the graph of closing links, issue → PR, that walks follow; ``reasoning`` serves
-    the arm that asks a language model. ``seconds`` says what each list took, and ``arm_seconds``
-    each arm together with the lists that it stands on.
+    ``closes`` is the graph of closing links, issue → PR, that walks follow; ``reasoning`` and
+    ``best`` serve the arms of these names. ``seconds`` says what each list took, and
+    ``arm_seconds`` each arm together with the lists that it stands on.
     """
 
     memory: Memory
@@ -85,6 +91,7 @@ class Finder:
     queries: Queries
     reach: Reach
     reasoning: TicketReasoning | None = None
+    best: Best | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     arm_seconds: dict[str, float] = field(default_factory=dict)
     _lists: dict[str, Rankings] = field(default_factory=dict)
@@ -137,7 +144,8 @@ class Arm:
     ``find`` answers some queries of a finder. ``uses`` names the flat lists it stands on;
     ``links_from`` is the one whose head its walk along closing links starts from. ``cut`` is false
     for the walks that the article describes without a budget: they are shown with their mean output
-    size and never as the headline. ``optional`` arms run only when they are asked for.
+    size and never as the headline. ``optional`` arms run only when they are asked for,
+    ``new_symptoms_only`` arms only where a question's own issue does not exist.
     """
 
     key: str
@@ -148,6 +156,7 @@ class Arm:
     links_from: str | None = None
     cut: bool = True
     optional: bool = False
+    new_symptoms_only: bool = False
 
 
 def _semantic(finder: Finder) -> Rankings:
@@ -203,6 +212,21 @@ def _reasoned(finder: Finder, some: slice) -> Rankings:
     ids = finder.ranked("hybrid").ids[some]
     texts, width = finder.queries.texts[some], finder.reach.width
     return Rankings(finder.reasoning.reorder(texts, ids, width=width))
+
+
+def _best(finder: Finder, some: slice) -> Rankings:
+    """The PRs with the best evidence, their own or a linked ticket's."""
+    assert finder.best is not None
+    queries = finder.queries
+    # Without a title there is a body alone, which stands behind a line break.
+    texts = [text if queries.titled else f"\n{text}" for text in queries.texts[some]]
+    ids, scores = finder.best.search(
+        texts,
+        finder.reach.width,
+        exclude=None if queries.exclude is None else queries.exclude[some],
+        visible=None if queries.allowed is None else queries.allowed[some],
+    )
+    return Rankings(ids, scores)
 
 
 def _causal(name: str, *, cut: bool = True) -> Callable[[Finder, slice], Rankings]:
@@ -297,6 +321,14 @@ ARMS: dict[str, Arm] = {
             ("semantic", "bm25", "hybrid"),
             _causal("hybrid"),
             links_from="hybrid",
+        ),
+        Arm(
+            BEST,
+            "best",
+            "PRs by meaning, words and what linked tickets lend them",
+            (),
+            _best,
+            new_symptoms_only=True,
         ),
         Arm(
             "semantic_similar_uncut",

@@ -8,6 +8,7 @@ fitted on gold. docs/best-arm.md tells what each part brings and what did not he
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -112,7 +113,7 @@ class Best:
         self._embed = embed
         heads = [_cut(title, TITLE_CHARACTERS) for title in titles]
         rests = [_cut(body, BODY_CHARACTERS) for body in bodies]
-        self._vectors = _checked(embed(_joined(heads, rests), "passage"), len(heads))
+        self._vectors = _checked(embed(list(map(_joined, heads, rests)), "passage"), len(heads))
         self._squares = np.einsum("nd,nd->n", self._vectors, self._vectors, dtype=np.float64)
         self._sums = [
             self._vectors[kind].sum(axis=0, dtype=np.float64) for kind in (self._prs, self._issues)
@@ -213,18 +214,20 @@ class Best:
 
     def _questions(self, queries: Sequence[str]) -> list[_Question]:
         """Texts and vectors of all queries, embedded in one go."""
-        heads, rests = [], []
+        heads, wholes, asked = list[str](), list[str](), list[list[str]]()
         for query in queries:
             title, _, body = query.partition("\n")
-            heads.append(_cut(title, TITLE_CHARACTERS))
-            rests.append(_cut(body, QUERY_BODY_CHARACTERS))
-        wholes = _joined(heads, rests)
-        vectors = _checked(self._embed(heads + wholes, "query"), 2 * len(heads))
-        pairs = np.stack([vectors[: len(heads)], vectors[len(heads) :]], axis=1)
+            head, rest = _cut(title, TITLE_CHARACTERS), _cut(body, QUERY_BODY_CHARACTERS)
+            heads.append(head)
+            wholes.append(_joined(head, rest))
+            # A question without a body is asked once, and so is one without a title.
+            asked.append([head, wholes[-1]] if head.strip() and rest.strip() else [wholes[-1]])
+        texts = list(dict.fromkeys(chain.from_iterable(asked)))
+        row = {text: i for i, text in enumerate(texts)}
+        vectors = _checked(self._embed(texts, "query"), len(texts))
         return [
-            # A question without a body is asked once.
-            _Question(text, pair if rest.strip() else pair[:1])
-            for text, pair, rest in zip(wholes, pairs, rests, strict=True)
+            _Question(whole, vectors[[row[text] for text in texts_of]])
+            for whole, texts_of in zip(wholes, asked, strict=True)
         ]
 
     def _evidence(self, question: _Question, exists: _Bools) -> _Floats:
@@ -303,8 +306,8 @@ def _cut(text: str, characters: int) -> str:
     return tokens.mask_references(text)[:characters]
 
 
-def _joined(heads: Sequence[str], rests: Sequence[str]) -> list[str]:
-    return [f"{head}\n{rest}" for head, rest in zip(heads, rests, strict=True)]
+def _joined(head: str, rest: str) -> str:
+    return f"{head}\n{rest}" if rest.strip() else head
 
 
 def _checked(vectors: Vectors, count: int) -> Vectors:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from fastrecall.graph import Graph, closing_edges
 from fastrecall.search.arms import ARMS, Finder, Queries
+from fastrecall.search.best import Best
 from fastrecall.search.memory import Memory
 from fastrecall.search.nearest import Nearest
 from fastrecall.search.ticket_reasoning import TicketReasoning
@@ -22,8 +23,8 @@ class Asking:
     nothing but the links that walks follow share every list, and the answers of every arm that
     follows no link.
 
-    ``row`` says which of ``vectors`` is that of a question; ``reasoning`` serves the arm of that
-    name.
+    ``row`` says which of ``vectors`` is that of a question; ``reasoning`` and ``best`` serve the
+    arms of these names.
     """
 
     def __init__(
@@ -34,12 +35,14 @@ class Asking:
         vectors: Vectors,
         settings: Settings,
         reasoning: TicketReasoning | None = None,
+        best: Best | None = None,
     ) -> None:
         self.found: dict[str, dict[str, Answers]] = {}
         self._memory = memory
         self._asked = asked
         self._settings = settings
         self._reasoning = reasoning
+        self._best = best
         self._finders: dict[str, Finder] = {}
         self._nearest = {
             texts: Nearest(memory, vectors[[row[text] for text in texts]])
@@ -47,7 +50,7 @@ class Asking:
         }
 
     def ask(self, key: str) -> tuple[Finder, dict[str, Answers]]:
-        """Ask every arm of the settings what the protocol *key* asks."""
+        """Ask the arms of the settings what the protocol *key* asks, as far as they answer it."""
         question = self._asked[key]
         twin = next((k for k in self.found if self._asked[k].same_but_for_links(question)), None)
         finder = self._finders[key] = self._finder(question, twin)
@@ -55,7 +58,7 @@ class Asking:
             arm: self.found[twin][arm]
             if twin is not None and ARMS[arm].links_from is None
             else collect(finder, ARMS[arm], question)
-            for arm in self._settings.arms
+            for arm in question.arms_of(self._settings)
         }
         return finder, self.found[key]
 
@@ -71,5 +74,6 @@ class Asking:
             nearest=self._nearest[question.texts],
             exclude=question.exclude,
             allowed=question.allowed,
+            titled=self._settings.query != "body",
         )
-        return Finder(memory, closes, queries, self._settings.reach, self._reasoning)
+        return Finder(memory, closes, queries, self._settings.reach, self._reasoning, self._best)

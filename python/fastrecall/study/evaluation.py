@@ -14,7 +14,8 @@ from fastrecall._threads import resolve_threads
 from fastrecall.corpus.text import QueryMode
 from fastrecall.embedding import ModelInfo, embed, resolve_model
 from fastrecall.errors import CorpusError, InputError
-from fastrecall.search.arms import ARMS, DEFAULT_ARMS, REASONING, Finder
+from fastrecall.search.arms import ARMS, BEST, DEFAULT_ARMS, REASONING, Finder
+from fastrecall.search.best import Best
 from fastrecall.search.memory import Memory
 from fastrecall.search.reasoning import Reasoner
 from fastrecall.search.ticket_reasoning import TicketReasoning
@@ -109,12 +110,22 @@ def evaluate_in_full(
     vectors = embed(texts, model=model, threads=threads, cache=cache)
     wordings = sorted({text for question in asked.values() for text in question.texts})
     of_wordings = embed(wordings, model=model, threads=threads, cache=cache, kind="query")
+    best = None
+    if any(BEST in question.arms_of(settings) for question in asked.values()):
+        best = Best.of_corpus(
+            corpus,
+            case.links,
+            embed=lambda texts, kind: embed(
+                texts, model=model, threads=threads, cache=cache, kind=kind
+            ),
+            threads=threads,
+        )
     clock.lap("embedding")
 
     memory = Memory(tuple(texts), vectors, corpus.is_pr, settings.neighbours, threads)
     row = {text: i for i, text in enumerate(wordings)}
     reasoning = None if reasoner is None else TicketReasoning(reasoner, corpus.tickets)
-    asking = Asking(memory, asked, row, of_wordings, settings, reasoning)
+    asking = Asking(memory, asked, row, of_wordings, settings, reasoning, best)
     rows = Rows(case)
     own_first: dict[str, int | None] = {}
     breakdowns: dict[str, Any] = {}
@@ -208,8 +219,19 @@ def _case(corpus: Corpus, gold: Gold | None, settings: Settings) -> Case:
 
 
 def _ask(case: Case, *, required: bool) -> dict[str, Asked]:
-    """The questions of each protocol; one that has none is left out, or fails when *required*."""
+    """The questions of each protocol; one that has none is left out, or fails when *required*.
+
+    So is one that no chosen arm answers.
+    """
     asked = {key: PROTOCOLS[key].ask(case) for key in case.settings.protocols}
+    unanswered = [key for key, question in asked.items() if not question.arms_of(case.settings)]
+    if unanswered and (required or len(unanswered) == len(asked)):
+        raise InputError(
+            f"protocol '{unanswered[0]}' stores the issue that asks, and "
+            f"{' and '.join(case.settings.arms)} answers new symptoms only; leave that protocol "
+            "out, or choose more arms"
+        )
+    asked = {key: question for key, question in asked.items() if key not in unanswered}
     empty = [key for key, question in asked.items() if not question.pairs]
     if empty and required:
         raise CorpusError(
@@ -231,7 +253,7 @@ def _question_block(key: str, question: Asked) -> dict[str, Any]:
 
 def _own_issue_first(question: Asked, finder: Finder) -> int | None:
     """How many questions find their own issue first; None where it does not exist."""
-    if question.exclude is not None:
+    if question.symptoms_are_new:
         return None
     first = finder.ranked("semantic").ids[:, 0]
     return int(np.count_nonzero((first == question.nodes) & (question.nodes >= 0)))

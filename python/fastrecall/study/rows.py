@@ -60,7 +60,7 @@ class Rows:
                         arm,
                         rank or None,
                         linked=linked[i],
-                        own_exists=asked.exclude is None,
+                        own_exists=not asked.symptoms_are_new,
                         own_is_seed=own_is_seed,
                     ),
                     "instead": [self._refs[node] for node in instead if node >= 0],

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrecall.corpus import Duplicate, find_duplicates, query_text
+from fastrecall.search.arms import ARMS
 from fastrecall.study.settings import Settings
 from fastrecall.types import Corpus, Gold, GoldPair, Ids, Links
 
@@ -54,6 +55,17 @@ class Asked:
     unreachable: tuple[GoldPair, ...] = ()
     exclude: Ids | None = None
     allowed: npt.NDArray[np.bool_] | None = None
+
+    @property
+    def symptoms_are_new(self) -> bool:
+        """Whether the issue that a question was taken from does not exist for it."""
+        return self.exclude is not None
+
+    def arms_of(self, settings: Settings) -> tuple[str, ...]:
+        """The arms of the settings that answer these questions."""
+        return tuple(
+            arm for arm in settings.arms if self.symptoms_are_new or not ARMS[arm].new_symptoms_only
+        )
 
     def same_but_for_links(self, other: Asked) -> bool:
         """Whether nothing but the links that walks follow differs from *other*."""
