@@ -116,6 +116,8 @@ def mask_references(text: str) -> str:
     >>> mask_references("Fixes #12, see o/r#3 and https://github.com/o/r/pull/9#note; RFC 8446")
     ' , see   and   RFC 8446'
     """
+    if "#" not in text and "://" not in text and "gh-" not in text.lower():
+        return text
     return _REFERENCES.sub(" ", text)
 
 
