@@ -38,6 +38,7 @@ from fastrecall.measure import PairedHits, mcnemar, newcombe_paired, wilson  # n
 from fastrecall.search import best as arm  # noqa: E402
 from fastrecall.search.best import Best  # noqa: E402
 from fastrecall.search.exact import ExactIndex  # noqa: E402
+from fastrecall.search.plain_cosines import PlainCosines  # noqa: E402
 
 BUDGET = 32
 
@@ -71,14 +72,16 @@ def main() -> None:
             print(f"{label:<40}  {share(without):<32}{against(without, pooled, 'against all')}")
 
 
-def no_mean(best: Best, *_: object) -> npt.NDArray[np.float64]:
-    return np.zeros(best._vectors.shape[1])
+def no_means(
+    _: PlainCosines, lacking: npt.NDArray[np.int64], kind: slice, total: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    return np.zeros((len(lacking), len(total)))
 
 
 ABLATIONS = (
     ("no links", arm, "LINK_DISCOUNT", np.inf),
     ("no words", arm, "WORDS_WEIGHT", 0.0),
-    ("vectors as they are", Best, "_mean", no_mean),
+    ("vectors as they are", PlainCosines, "_mean_without", no_means),
     ("title not asked alone", arm, "TITLE_WEIGHT", 0.0),
 )
 

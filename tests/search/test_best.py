@@ -16,7 +16,9 @@ from fastrecall.corpus import find_links, gold_from_links, load_corpus, make_cor
 from fastrecall.embedding import embed
 from fastrecall.errors import InputError
 from fastrecall.search import best as arm
+from fastrecall.search import tokens
 from fastrecall.search.best import Best
+from fastrecall.search.bm25 import BM25
 from fastrecall.search.mentions import find_mentions
 from fastrecall.types import Ticket
 
@@ -42,6 +44,13 @@ class Case:
         ]
         self.is_pr = rng.random(size) < 0.6
         self.links = rng.integers(0, size, size=(size // 2, 2))
+
+    def words(self):
+        return BM25(
+            {"title": self.titles, "body": self.bodies},
+            weights={"title": arm.TITLE_COUNTS},
+            terms=tokens.stems,
+        )
 
     def index(self, keep=None):
         keep = np.arange(len(self.titles)) if keep is None else keep
@@ -77,7 +86,7 @@ def test_scores_follow_the_description(case):
         title, _, body = query.partition("\n")
         expected = oracle.scores(
             hashed([f"{t}\n{b}" for t, b in zip(case.titles, case.bodies, strict=True)]),
-            index._words.scores(query, visible=exists),
+            case.words().scores(query, visible=exists),
             hashed([title, query] if body else [title]),
             is_pr=case.is_pr,
             exists=exists,

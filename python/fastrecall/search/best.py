@@ -7,7 +7,7 @@ fitted on gold. docs/best-arm.md tells what each part brings and what did not he
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
@@ -18,6 +18,7 @@ from fastrecall.errors import InputError
 from fastrecall.search import tokens
 from fastrecall.search.bm25 import BM25
 from fastrecall.search.mentions import find_mentions
+from fastrecall.search.plain_cosines import PlainCosines
 from fastrecall.types import Corpus, Ids, Links, Scores, Vectors
 
 TITLE_CHARACTERS = 120
@@ -39,11 +40,18 @@ WORDS_WEIGHT = 0.6
 LINK_DISCOUNT = 1.0
 """What a linked ticket's evidence loses on its way, in standard deviations: flat 0.5 to 1.5."""
 
-_LEAST_SQUARE = 1e-6
-"""Keeps a text that says no more than the mean PR from being divided by 0."""
+_LEAST_DEVIATION = 1e-4
+"""Where nodes differ by less they are alike, and the difference is rounding."""
+
+_PRODUCTS_AT_ONCE = 8_000_000
+"""Products held at a time: 32 MB, and enough questions for the fastest multiplication."""
+
+_SCORES_AT_ONCE = 65_536
+"""Scores worked on at a time: few enough to stay in the cache from step to step."""
 
 _Floats: TypeAlias = npt.NDArray[np.float64]
 _Bools: TypeAlias = npt.NDArray[np.bool_]
+_Places: TypeAlias = npt.NDArray[np.int64]
 
 
 class Embedder(Protocol):
@@ -109,22 +117,22 @@ class Best:
                 "expected one of each a node"
             )
         is_pr = np.asarray(is_pr, dtype=np.bool_)
-        self._prs, self._issues = np.flatnonzero(is_pr), np.flatnonzero(~is_pr)
+        # Inside, PRs come first: each kind is then one stretch of every array.
+        self._order = np.argsort(~is_pr, kind="stable")
+        self._place = np.argsort(self._order)
+        self._prs = int(is_pr.sum())
         self._embed = embed
-        heads = [_cut(title, TITLE_CHARACTERS) for title in titles]
-        rests = [_cut(body, BODY_CHARACTERS) for body in bodies]
-        self._vectors = _checked(embed(list(map(_joined, heads, rests)), "passage"), len(heads))
-        self._squares = np.einsum("nd,nd->n", self._vectors, self._vectors, dtype=np.float64)
-        self._sums = [
-            self._vectors[kind].sum(axis=0, dtype=np.float64) for kind in (self._prs, self._issues)
-        ]
+        heads = [_cut(titles[node], TITLE_CHARACTERS) for node in self._order]
+        rests = [_cut(bodies[node], BODY_CHARACTERS) for node in self._order]
+        vectors = _checked(embed(list(map(_joined, heads, rests)), "passage"), len(heads))
+        self._meaning = PlainCosines(vectors, self._prs)
         self._words = BM25(
             {"title": heads, "body": rests},
             weights={"title": TITLE_COUNTS},
             terms=tokens.stems,
             threads=threads,
         )
-        self._linked = _linked(np.asarray(links), is_pr)
+        self._linked = _linked(self._place, np.asarray(links), self._prs)
 
     @classmethod
     def of_corpus(
@@ -142,7 +150,7 @@ class Best:
         )
 
     def __len__(self) -> int:
-        return len(self._vectors)
+        return len(self._order)
 
     def search(
         self,
@@ -169,56 +177,102 @@ class Best:
         """
         if k < 1:
             raise InputError(f"Best.search: k is {k}; expected 1 or more")
-        existing = self._existing(len(queries), exclude, visible)
+        gone = self._gone(len(queries), exclude)
+        shown = self._shown(len(queries), visible)
         ids = np.full((len(queries), k), -1, dtype=np.int32)
         scores = np.full((len(queries), k), np.nan, dtype=np.float32)
-        for row, question in enumerate(self._questions(queries)):
-            evidence = self._evidence(question, existing(row))
-            found = self._spread(evidence)[self._prs]
-            best = np.argsort(-found, kind="stable")[:k]
-            best = best[np.isfinite(found[best])]
-            ids[row, : len(best)] = self._prs[best]
-            scores[row, : len(best)] = found[best]
+        questions = self._questions(queries)
+        if shown is None:
+            found = self._found_without(questions, gone)
+        else:
+            found = self._found_among(questions, shown, gone)
+        for row, of_row in found:
+            best = _best(of_row, k)
+            ids[row, : len(best)] = self._order[best]
+            scores[row, : len(best)] = of_row[best]
         return ids, scores
 
-    def _existing(
-        self,
-        queries: int,
-        exclude: npt.NDArray[np.integer] | Sequence[int] | None,
-        visible: npt.NDArray[np.bool_] | None,
-    ) -> Callable[[int], _Bools]:
-        """Which nodes exist, ``[n]``, by query."""
-        size = len(self)
-        shown = np.asarray(True if visible is None else visible)
-        if shown.dtype != np.bool_ or shown.shape not in ((), (size,), (queries, size)):
-            raise InputError(
-                f"Best: visible is {shown.dtype} {shown.shape}; "
-                f"expected bool [{size}] or [{queries}, {size}]"
-            )
-        shown = np.broadcast_to(shown, (queries, size))
+    def _gone(
+        self, queries: int, exclude: npt.NDArray[np.integer] | Sequence[int] | None
+    ) -> _Places:
+        """The place of the node that does not exist, by query, -1 for none."""
         gone = np.full(queries, -1) if exclude is None else np.asarray(exclude)
         if gone.shape != (queries,) or (queries and gone.dtype.kind not in "iu"):
             raise InputError(
                 f"Best: exclude is {gone.dtype} {gone.shape}; expected integer ids [{queries}]"
             )
-        if queries and not (gone.min() >= -1 and gone.max() < size):
-            raise InputError(f"Best: exclude holds ids outside -1 … {size - 1}")
+        if queries and not (gone.min() >= -1 and gone.max() < len(self)):
+            raise InputError(f"Best: exclude holds ids outside -1 … {len(self) - 1}")
+        return np.append(self._place, -1)[gone.astype(np.int64)]
 
-        def exists(row: int) -> _Bools:
-            flags: _Bools = shown[row].copy()
+    def _shown(self, queries: int, visible: _Bools | None) -> _Bools | None:
+        """Which nodes exist ``[q, n]``, by place; None for all."""
+        if visible is None:
+            return None
+        shown, size = np.asarray(visible), len(self)
+        if shown.dtype != np.bool_ or shown.shape not in ((size,), (queries, size)):
+            raise InputError(
+                f"Best: visible is {shown.dtype} {shown.shape}; "
+                f"expected bool [{size}] or [{queries}, {size}]"
+            )
+        return np.broadcast_to(shown, (queries, size))[:, self._order]
+
+    def _found_without(
+        self, questions: Sequence[_Question], gone: _Places
+    ) -> Iterator[tuple[int, _Floats]]:
+        """Each row and the score of every PR, where all nodes but one exist."""
+        for rows in self._blocks(questions):
+            asked = np.stack([questions[row].vectors for row in rows], axis=1)
+            products = self._meaning.products(asked, self._meaning.centres_without(gone[rows]))
+            step = max(1, _SCORES_AT_ONCE // max(1, len(self)))
+            for first in range(0, len(rows), step):
+                some = slice(first, min(first + step, len(rows)))
+                words = np.stack(
+                    [
+                        self._words.scores(
+                            questions[row].text, exclude=[gone[row]] if gone[row] >= 0 else []
+                        )
+                        for row in rows[some]
+                    ]
+                )
+                evidence = _evidence(products.cosines(some), words, self._prs, gone[rows[some]])
+                yield from zip(rows[some].tolist(), self._spread(evidence), strict=True)
+
+    def _blocks(self, questions: Sequence[_Question]) -> Iterator[_Places]:
+        """Rows of questions that are asked with equally many vectors, some at a time."""
+        columns = np.array([len(question.vectors) for question in questions], dtype=np.int64)
+        for count in np.unique(columns).tolist():
+            rows = np.flatnonzero(columns == count)
+            # Beside its own, a question needs a column or two for the nodes that exist.
+            step = max(1, _PRODUCTS_AT_ONCE // max(1, (count + 2) * len(self)))
+            for first in range(0, len(rows), step):
+                yield rows[first : first + step]
+
+    def _found_among(
+        self, questions: Sequence[_Question], shown: _Bools, gone: _Places
+    ) -> Iterator[tuple[int, _Floats]]:
+        """Each row and the score of every PR, -inf for those that do not exist."""
+        nobody = np.array([-1])
+        for row, question in enumerate(questions):
+            exists = shown[row].copy()
             if gone[row] >= 0:
-                flags[gone[row]] = False
-            return flags
-
-        return exists
+                exists[gone[row]] = False
+            there = np.flatnonzero(exists)
+            centres = self._meaning.centres_of(exists)
+            products = self._meaning.products(question.vectors[:, np.newaxis], centres)
+            words = self._words.scores(question.text, visible=exists)[np.newaxis, there]
+            prs = int(exists[: self._prs].sum())
+            evidence = np.full((1, len(self)), -np.inf)
+            cosines = products.cosines(slice(1), there)
+            evidence[:, there] = _evidence(cosines, words, prs, nobody)
+            yield row, self._spread(evidence)[0]
 
     def _questions(self, queries: Sequence[str]) -> list[_Question]:
         """Texts and vectors of all queries, embedded in one go."""
-        heads, wholes, asked = list[str](), list[str](), list[list[str]]()
+        wholes, asked = list[str](), list[list[str]]()
         for query in queries:
             title, _, body = query.partition("\n")
             head, rest = _cut(title, TITLE_CHARACTERS), _cut(body, QUERY_BODY_CHARACTERS)
-            heads.append(head)
             wholes.append(_joined(head, rest))
             # A question without a body is asked once, and so is one without a title.
             asked.append([head, wholes[-1]] if head.strip() and rest.strip() else [wholes[-1]])
@@ -230,69 +284,18 @@ class Best:
             for whole, texts_of in zip(wholes, asked, strict=True)
         ]
 
-    def _evidence(self, question: _Question, exists: _Bools) -> _Floats:
-        """How well each node that exists fits, in standard deviations; -inf elsewhere."""
-        cosines = self._plain_cosines(question.vectors, exists)
-        words = self._words.scores(question.text, visible=exists)
-        evidence = np.full(len(self), -np.inf)
-        for of_kind in (self._prs, self._issues):
-            kind = of_kind[exists[of_kind]]
-            meaning = _standard(cosines[-1][kind])
-            if len(cosines) > 1:
-                meaning += TITLE_WEIGHT * _standard(cosines[0][kind])
-            evidence[kind] = _standard(meaning + WORDS_WEIGHT * _standard(words[kind]))
-        return evidence
-
-    def _plain_cosines(self, asked: Vectors, exists: _Bools) -> _Floats:
-        """Cosines ``[vectors asked, n]`` without the mean PR and the way to the mean issue.
-
-        Works on products with a few columns instead of changed vectors, for both depend on which
-        nodes exist.
-        """
-        middle = self._mean(self._prs, exists)
-        way = self._mean(self._issues, exists) - middle
-        length = np.linalg.norm(way)
-        if length > 0:
-            way /= length
-        plain = asked - middle
-        plain -= np.outer(plain @ way, way)
-        lengths = np.linalg.norm(plain, axis=1, keepdims=True)
-        plain /= np.where(lengths > 0, lengths, 1)
-
-        columns = np.concatenate([plain, [middle, way]])
-        products = (self._vectors @ columns.astype(np.float32).T).T.astype(np.float64)
-        dots = products[:-2] - (plain @ middle)[:, np.newaxis]
-        along_way = products[-1] - way @ middle
-        squares = self._squares - 2 * products[-2] + middle @ middle - along_way**2
-        cosines: _Floats = dots / np.sqrt(np.maximum(squares, _LEAST_SQUARE))
-        return cosines
-
-    def _mean(self, of_kind: npt.NDArray[np.int64], exists: _Bools) -> _Floats:
-        """The mean vector of those nodes of a kind that exist; 0 when there are none.
-
-        Adds up the fewer of those that exist and those that do not.
-        """
-        there = exists[of_kind]
-        count = int(there.sum())
-        if not count:
-            return np.zeros(self._vectors.shape[1])
-        if 2 * count <= len(there):
-            total = self._vectors[of_kind[there]].sum(axis=0, dtype=np.float64)
-        else:
-            whole = self._sums[0 if of_kind is self._prs else 1]
-            total = whole - self._vectors[of_kind[~there]].sum(axis=0, dtype=np.float64)
-        return np.asarray(total / count)
-
     def _spread(self, evidence: _Floats) -> _Floats:
-        """Evidence, or that of the best linked node less the discount, whichever is more."""
+        """For each PR its evidence, or that of the best linked node less the discount."""
         prs, starts, others = self._linked
-        if not len(prs):
-            return evidence
-        lent = np.maximum.reduceat(evidence[others], starts) - LINK_DISCOUNT
-        spread = evidence.copy()
-        # A PR that does not exist stays out, whatever it is linked with.
-        spread[prs] = np.where(np.isfinite(evidence[prs]), np.maximum(evidence[prs], lent), -np.inf)
-        return spread
+        found = evidence[:, : self._prs].copy()
+        if len(prs):
+            # "clip" spares the check of every id, which takes longer than the reading.
+            lenders = np.take(evidence, others, axis=1, mode="clip")
+            lent = np.maximum.reduceat(lenders, starts, axis=1) - LINK_DISCOUNT
+            own = found[:, prs]
+            # A PR that does not exist stays out, whatever it is linked with.
+            found[:, prs] = np.where(np.isfinite(own), np.maximum(own, lent), -np.inf)
+        return found
 
 
 class _Question(NamedTuple):
@@ -307,7 +310,7 @@ def _cut(text: str, characters: int) -> str:
 
 
 def _joined(head: str, rest: str) -> str:
-    return f"{head}\n{rest}" if rest.strip() else head
+    return f"{head}\n{rest}" if head.strip() and rest.strip() else head.strip() or rest
 
 
 def _checked(vectors: Vectors, count: int) -> Vectors:
@@ -318,21 +321,64 @@ def _checked(vectors: Vectors, count: int) -> Vectors:
 
 
 def _linked(
-    links: npt.NDArray[np.integer], is_pr: _Bools
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """PRs that have links, where each one's neighbours start, and the neighbours."""
-    links = links.reshape(-1, 2).astype(np.int64)
-    if links.size and not (links.min() >= 0 and links.max() < len(is_pr)):
-        raise InputError(f"Best: links name nodes outside 0 … {len(is_pr) - 1}")
-    both = np.unique(np.concatenate([links, links[:, ::-1]]), axis=0)
-    both = both[is_pr[both[:, 0]] & (both[:, 0] != both[:, 1])]
-    prs, starts = np.unique(both[:, 0], return_index=True)
-    return prs, starts, both[:, 1]
+    place: _Places, links: npt.NDArray[np.integer], prs: int
+) -> tuple[_Places, _Places, _Places]:
+    """Places of PRs that have links, where each one's neighbours start, and the neighbours."""
+    links = links.reshape(-1, 2)
+    if links.size and not (links.min() >= 0 and links.max() < len(place)):
+        raise InputError(f"Best: links name nodes outside 0 … {len(place) - 1}")
+    pairs = place[links.astype(np.int64)]
+    both = np.unique(np.concatenate([pairs, pairs[:, ::-1]]), axis=0)
+    both = both[(both[:, 0] < prs) & (both[:, 0] != both[:, 1])]
+    linked, starts = np.unique(both[:, 0], return_index=True)
+    return linked, starts, both[:, 1]
 
 
-def _standard(values: _Floats) -> _Floats:
-    """Standard scores; all 0 where there is nothing to tell apart."""
-    if not len(values):
-        return values
-    spread = values.std()
-    return (values - values.mean()) / spread if spread > 0 else np.zeros_like(values)
+def _evidence(cosines: _Floats, words: _Floats, prs: int, gone: _Places) -> _Floats:
+    """How well each node fits ``[q, n]``, in standard deviations; -inf for the node that is gone.
+
+    Of the nodes of *cosines* ``[t, q, n]`` and *words* ``[q, n]``, which are overwritten, the first
+    *prs* are PRs.
+    """
+    evidence: _Floats = cosines[-1]
+    for kind in (slice(0, prs), slice(prs, evidence.shape[1])):
+        inside = np.flatnonzero((gone >= kind.start) & (gone < kind.stop))
+        missing = inside, gone[inside] - kind.start
+        for scores in (*cosines[:, :, kind], words[:, kind]):
+            _standardize(scores, missing)
+        if len(cosines) > 1:
+            evidence[:, kind] += TITLE_WEIGHT * cosines[0][:, kind]
+        evidence[:, kind] += WORDS_WEIGHT * words[:, kind]
+        _standardize(evidence[:, kind], missing)
+    rows = np.flatnonzero(gone >= 0)
+    evidence[rows, gone[rows]] = -np.inf
+    return evidence
+
+
+def _standardize(values: _Floats, missing: tuple[_Places, _Places]) -> None:
+    """Make each row standard scores, in place; all 0 where there is nothing to tell apart.
+
+    *missing* are the rows and columns of values that do not count.
+    """
+    counts = np.full(len(values), values.shape[1])
+    counts[missing[0]] -= 1
+    counts = np.maximum(counts, 1)
+    totals = values.sum(axis=1)
+    totals[missing[0]] -= values[missing]
+    values -= (totals / counts)[:, np.newaxis]
+    squares = np.einsum("qn,qn->q", values, values)
+    squares[missing[0]] -= values[missing] ** 2
+    deviations = np.sqrt(np.maximum(squares, 0) / counts)
+    known = deviations > _LEAST_DEVIATION
+    values *= np.divide(1, deviations, out=np.zeros_like(deviations), where=known)[:, np.newaxis]
+
+
+def _best(scores: _Floats, k: int) -> _Places:
+    """Places of the *k* best finite scores: higher first, then lower place."""
+    if k < len(scores):
+        least = np.partition(scores, len(scores) - k)[len(scores) - k]
+        places = np.flatnonzero(scores >= least)
+    else:
+        places = np.arange(len(scores))
+    places = places[np.argsort(-scores[places], kind="stable")[:k]]
+    return places[np.isfinite(scores[places])]
