@@ -33,7 +33,8 @@ def scores(
     def plain(vector):
         vector = np.asarray(vector, dtype=np.float64) - middle
         vector = vector - (vector @ way) * way
-        return vector / np.linalg.norm(vector)
+        length = np.linalg.norm(vector)
+        return vector / length if length > 0.01 else np.zeros_like(vector)
 
     def standard(values):
         values = np.asarray(values)

@@ -141,7 +141,11 @@ def test_embedded_pairs_are_those_of_the_record(record: Record, page: str) -> No
         assert data["tickets"][issue][0] == f"o/r#{row['issue']}"
         assert data["tickets"][pr][0] == f"o/r#{row['pr']}"
         for place, protocol in enumerate(protocols):
-            told = {arm: rank or None for arm, rank in zip(arms, ranks[place], strict=True)}
+            told = {
+                arm: rank or None
+                for arm, rank in zip(arms, ranks[place], strict=True)
+                if rank is not None
+            }
             assert told == row["ranks"][protocol]
             for arm, miss in row["misses"].get(protocol, {}).items():
                 reason, rank, *instead = misses[str(place)][str(arms.index(arm))]

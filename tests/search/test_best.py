@@ -73,14 +73,11 @@ def case():
 QUERIES = ["parser leaks", "the index is slow", "walk hangs\nsocket and cache\nlose rows", ""]
 
 
-def test_scores_follow_the_description(case):
-    index = case.index()
-    rng = np.random.default_rng(2)
-    visible = rng.random((len(QUERIES), 90)) < 0.7
-    exclude = np.array([3, -1, 11, 40])
-    ids, scores = index.search(QUERIES, 90, exclude=exclude, visible=visible)
+def assert_follows_the_description(case, exclude, visible=None):
+    size = len(case.titles)
+    ids, scores = case.index().search(QUERIES, size, exclude=exclude, visible=visible)
     for row, query in enumerate(QUERIES):
-        exists = visible[row].copy()
+        exists = np.ones(size, dtype=bool) if visible is None else visible[row].copy()
         if exclude[row] >= 0:
             exists[exclude[row]] = False
         title, _, body = query.partition("\n")
@@ -100,6 +97,56 @@ def test_scores_follow_the_description(case):
         for node, score in expected.items():
             assert found[node] == pytest.approx(score, abs=1e-4)
         assert (np.diff(scores[row, : len(found)]) <= 0).all()
+
+
+def test_scores_follow_the_description(case):
+    visible = np.random.default_rng(2).random((len(QUERIES), 90)) < 0.7
+    exclude = np.array([3, -1, 11, 40])
+    assert_follows_the_description(case, exclude)
+    assert_follows_the_description(case, exclude, visible)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("prs", ["none", "all", "one", "all but one", "twins"])
+def test_scores_follow_the_description_of_awkward_corpora(prs, seed):
+    odd = Case(31, seed=10 + seed)
+    rng = np.random.default_rng(seed)
+    some = int(rng.integers(31))
+    if prs == "twins":
+        odd.titles[20:] = odd.titles[:11]
+        odd.bodies[20:] = odd.bodies[:11]
+    else:
+        odd.is_pr[:] = prs in ("all", "all but one")
+        odd.is_pr[some] = prs in ("all", "one")
+    assert_follows_the_description(odd, np.array([some, -1, *rng.integers(31, size=2)]))
+
+
+def test_how_many_questions_are_worked_on_at_once_changes_no_ranking(case, monkeypatch):
+    index = case.index()
+    queries = [f"{title}\n{body}" for title, body in zip(case.titles, case.bodies, strict=True)]
+    exclude = np.arange(90)
+    ids, scores = index.search(queries, 32, exclude=exclude)
+    monkeypatch.setattr(arm, "_PRODUCTS_AT_ONCE", 90 * 25)
+    monkeypatch.setattr(arm, "_SCORES_AT_ONCE", 90 * 3)
+    fewer, their_scores = index.search(queries, 32, exclude=exclude)
+    np.testing.assert_array_equal(ids, fewer)
+    np.testing.assert_allclose(scores, their_scores, atol=2e-6)
+
+
+@pytest.mark.parametrize("size", [1, 2, 40, 200])
+def test_where_all_texts_are_the_same_nothing_but_the_order_counts(size):
+    index = Best(
+        ["same words"] * size,
+        ["and a body"] * size,
+        is_pr=np.arange(size) % 3 == 0,
+        links=np.array([[0, size - 1]]),
+        embed=hashed,
+    )
+    ids, scores = index.search(["same words", "other\nwords"] * 2, size, exclude=[-1, -1, 0, 0])
+    prs = np.arange(0, size, 3).tolist()
+    for row, expected in enumerate([prs, prs, prs[1:], prs[1:]]):
+        assert ids[row].tolist() == expected + [-1] * (size - len(expected))
+        assert (scores[row, : len(expected)] == 0).all()
 
 
 def test_excluding_a_node_equals_an_index_built_without_it(case):

@@ -15,7 +15,7 @@ from fastrecall._lazy import require
 from fastrecall.report import format as formats
 from fastrecall.report.cautions import cautions
 from fastrecall.report.links_table import elsewhere
-from fastrecall.report.pairs import pair_data
+from fastrecall.report.pairs import arm_titles, pair_data
 from fastrecall.report.plots import BUDGETS, SERIES, curve_chart
 from fastrecall.report.reading import MISS_REASONS, reading_aid
 from fastrecall.report.untrusted import cleaned
@@ -78,7 +78,7 @@ def render_html(record: Mapping[str, Any]) -> str:
         notes=[*cautions(page), *page["corpus"]["notes"]],
         headline=_headline(page),
         protocols=protocols,
-        arms=_arm_titles(page),
+        arms=arm_titles(page),
         series=SERIES,
         budgets=BUDGETS,
         reasons=MISS_REASONS,
@@ -118,15 +118,6 @@ def _source(text: str) -> str:
     """The hash by which a content security policy knows an inline style or script."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
-
-
-def _arm_titles(page: Mapping[str, Any]) -> dict[str, str]:
-    """Every arm's title, in the order of the record."""
-    return {
-        key: arm["title"]
-        for block in page["protocols"].values()
-        for key, arm in block["arms"].items()
-    }
 
 
 def _headline(page: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -12,20 +12,18 @@ def pair_data(record: Mapping[str, Any]) -> dict[str, Any]:
     """What the table of pairs needs: names once, numbers as lists in the order of the names.
 
     ``pairs[i]`` is ``[issue, query, pr, ranks, misses]``: ``issue`` and ``pr`` are places in
-    ``tickets`` (``[ref, "i" or "p", title]``), ``ranks[p]`` has a rank for each arm (0: missed) or
-    is null where protocol ``p`` did not ask the pair, ``misses[p][a]`` is ``[reason, rank or 0,
-    ticket, …]`` with the tickets that came instead.
+    ``tickets`` (``[ref, "i" or "p", title]``), ``ranks[p]`` has a rank for each arm (0: missed,
+    null: the arm was not asked) or is null where protocol ``p`` did not ask the pair,
+    ``misses[p][a]`` is ``[reason, rank or 0, ticket, …]`` with the tickets that came instead.
     """
     protocols = list(record["protocols"])
-    arms = list(
-        dict.fromkeys(arm for block in record["protocols"].values() for arm in block["arms"])
-    )
+    arms = list(arm_titles(record))
     reasons = list(MISS_REASONS)
     tickets = _Tickets(record.get("tickets", {}))
     pairs = []
     for row in record["queries"]:
         ranks = [
-            [row["ranks"][protocol].get(arm) or 0 for arm in arms]
+            [_rank(row["ranks"][protocol], arm) for arm in arms]
             if protocol in row["ranks"]
             else None
             for protocol in protocols
@@ -46,19 +44,22 @@ def pair_data(record: Mapping[str, Any]) -> dict[str, Any]:
         pairs.append([issue, row["query"], pr, ranks, misses])
     return {
         "protocols": [[key, record["protocols"][key]["title"]] for key in protocols],
-        "arms": [[key, _title(record, key)] for key in arms],
+        "arms": [[key, title] for key, title in arm_titles(record).items()],
         "reasons": [[key, sentence] for key, sentence in MISS_REASONS.items()],
         "tickets": tickets.listed,
         "pairs": pairs,
     }
 
 
-def _title(record: Mapping[str, Any], arm: str) -> str:
-    return next(
-        str(block["arms"][arm]["title"])
-        for block in record["protocols"].values()
-        if arm in block["arms"]
-    )
+def arm_titles(record: Mapping[str, Any]) -> dict[str, str]:
+    """Every arm's title, in the order of tables; some arms answer some protocols only."""
+    blocks = [block["arms"] for block in record["protocols"].values()]
+    titles = {key: arm["title"] for arms in blocks for key, arm in arms.items()}
+    return {key: titles[key] for key in record["settings"]["arms"] if key in titles}
+
+
+def _rank(ranks: Mapping[str, int | None], arm: str) -> int | None:
+    return ranks[arm] or 0 if arm in ranks else None
 
 
 class _Tickets:

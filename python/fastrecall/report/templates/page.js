@@ -80,8 +80,9 @@
     return shown;
   }
 
-  const rankCell = (rank, className) =>
-    element("td", className + (rank ? "" : " miss"), rank ? String(rank) : "–");
+  const rankCell = (rank, className) => rank === null
+    ? element("td", className, "not asked")
+    : element("td", className + (rank ? "" : " miss"), rank ? String(rank) : "–");
 
   function row(place, question) {
     const [issue, query, pr, ranks] = data.pairs[place];
