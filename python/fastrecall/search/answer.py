@@ -112,34 +112,23 @@ class Answer:
 
 @dataclass(frozen=True)
 class Answers:
-    """What was found for a question, best first; nothing when nothing is ``close``.
+    """What was found for a question, best first; none when nothing is close.
 
     ``cosine`` is that of the nearest ticket, ``border`` what it would have to be; a ticket that
-    holds a rare name of the question (``named``) is close as well.
+    holds a rare name of the question (``named``) is close as well. ``nothing`` is a sentence that
+    says why there are no answers, empty when there are some.
     """
 
     answers: tuple[Answer, ...]
-    close: bool
+    nothing: str
     cosine: float
     border: float
     named: bool
 
-    @property
-    def nothing(self) -> str:
-        """Why there are no answers, in a sentence; empty when there are some."""
-        if self.answers:
-            return ""
-        if self.close:
-            return "Nothing that the filters let through was found."
-        return (
-            f"Nothing close: the nearest ticket has a cosine of {self.cosine:.2f}, and related "
-            f"tickets of this corpus lie at {self.border:.2f} or more."
-        )
-
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
-            "close": self.close,
+            "nothing": self.nothing,
             "nearest_cosine": self.cosine,
             "close_from_cosine": self.border,
             "holds_rare_name": self.named,
@@ -187,12 +176,21 @@ def ask(
     found = ranked(index.memory, index.closes, question, index.vector_of(question), visible)
     cosine = float(found.cosines[0]) if len(found.cosines) else 0.0
     named = bool(visible[index.named_in(question)].any())
-    close = named or cosine >= index.closeness.cosine
-    answers: list[Answer] = []
-    for node, origin in zip(found.ids, found.origins, strict=True):
-        if close and wanted[node] and len(answers) < k:
-            answers.append(_answer(index, found, int(node), int(origin)))
-    return Answers(tuple(answers), close, cosine, index.closeness.cosine, named)
+    border = index.closeness.cosine
+    nothing = ""
+    if not wanted.any():
+        nothing = "Nothing: no ticket passes the filters."
+    elif not named and cosine < border:
+        nothing = (
+            f"Nothing close: the nearest ticket has a cosine of {cosine:.2f}, and related tickets "
+            f"of this corpus lie at {border:.2f} or more."
+        )
+    answers = [
+        _answer(index, found, int(node), int(origin))
+        for node, origin in zip(found.ids, found.origins, strict=True)
+        if wanted[node] and not nothing
+    ]
+    return Answers(tuple(answers[:k]), nothing, cosine, border, named)
 
 
 @dataclass(frozen=True)

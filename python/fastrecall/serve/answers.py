@@ -116,7 +116,9 @@ def quoted(text: str, longest: int) -> str:
         return ""
     # A secret must not survive as the half that a cut leaves.
     line = " ".join(redact(text).split())
-    shown = visible(line[:longest], longest)
+    shown = visible(line[:longest], longest)[
+        :longest
+    ]  # hidden characters are longer when spelt out
     return f"> {shown}{'…' if len(line) > longest else ''}"
 
 
@@ -126,7 +128,7 @@ def titled(text: str) -> str:
     >>> titled("Crash ghp_abcdefghijklmnopqrstuvwxyz0123456789")
     'Crash [redacted: GitHub token]'
     """
-    return visible(" ".join(redact(text).split())[:120])
+    return visible(" ".join(redact(text).split())[:120])[:120]
 
 
 def fitted(items: Sequence[tuple[Item, str]], message: str) -> Recalled:

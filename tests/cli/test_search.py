@@ -1,0 +1,177 @@
+"""``fastrecall index``, ``search`` and ``hook``, as a user meets them."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("FASTRECALL_DATA", str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def indexed(run: Run, folder: Path) -> Path:
+    assert run("index", folder, "--model", "fake").code == 0
+    return folder
+
+
+def test_index_tells_what_it_built(run: Run, folder: Path, data: Path) -> None:
+    code, out, _ = run("index", folder, "--model", "fake")
+    assert code == 0
+    assert out.startswith("corpus: 3 issues, 3 PRs, 3 closing links, ")
+    told = json.loads(run("index", folder, "--model", "fake", "--json").out)
+    assert told["nodes"] == 6
+    assert Path(told["folder"]).parent == data / "indexes"
+
+
+def test_answers_are_ranked_with_their_origin(run: Run, indexed: Path) -> None:
+    code, out, err = run("search", "Symptom 2", indexed, "-k", 2)
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == " 1 issue #2  Symptom 2"
+    assert lines[1].startswith("   2024-01-02; semantic 1, bm25 1")
+    assert lines[2] == " 2 PR #12  Change 2"
+    assert "closes #2 ← asked-like issue #2 (semantic 1, bm25 1)" in lines[3]
+
+
+def test_json_holds_the_same(run: Run, indexed: Path) -> None:
+    told = json.loads(run("search", "Symptom 2", indexed, "--kind", "pr", "--json").out)
+    assert told["corpus"]["nodes"] == 6
+    assert told["answers"][0]["id"] == "pr #12"
+    assert told["answers"][0]["via"]["id"] == "issue #2"
+
+
+def test_filters_are_days_months_and_years(run: Run, indexed: Path) -> None:
+    def ids(*options: object) -> set[str]:
+        out = run("search", "Symptom 2", indexed, "--json", *options).out
+        return {one["id"] for one in json.loads(out)["answers"]}
+
+    assert ids("--until", "2024-01-02") == {"issue #1", "issue #2"}
+    assert ids("--since", "2024-02") == {"pr #11", "pr #12", "pr #13"}
+    assert ids("--since", "2024-01-03", "--until", "2024-02-01") == {"issue #3", "pr #11"}
+    assert ids("--author", "ann", "--kind", "issue") == set()
+
+
+def test_a_filter_that_lets_nothing_through_says_so(run: Run, indexed: Path) -> None:
+    code, out, err = run("search", "Symptom 2", indexed, "--since", "2030")
+    assert (code, out) == (0, "")
+    assert "no ticket passes the filters" in err
+
+
+def test_nothing_close_is_said_and_explained(run: Run, indexed: Path) -> None:
+    code, out, err = run("search", "zzz qqq xxx", indexed, "--explain")
+    assert (code, out) == (0, "")
+    assert err.startswith("Nothing close: the nearest ticket has a cosine of")
+    assert "close is from" in err
+
+
+def test_a_corpus_without_index_gets_one(run: Run, folder: Path) -> None:
+    _, out, err = run("search", "Symptom 2", folder, "--model", "fake")
+    assert "has no index yet" in err
+    assert " 1 issue #2  Symptom 2" in out
+    assert run("search", "Symptom 2", folder).err == ""
+
+
+def test_a_corpus_that_changed_is_told(run: Run, indexed: Path) -> None:
+    (indexed / "prs.json").write_text("[]")
+    assert "prs.json has changed since it was indexed" in run("search", "Symptom", indexed).err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["search", "x", "nowhere/at-all"], "was not fetched"),
+        (["search", "x", "demo", "--since", "yesterday"], "is no date; expected YYYY-MM-DD"),
+        (["search", "x", "--index", "nowhere"], "there is no index"),
+        (["search", " "], "the question is empty"),
+        (["serve", "demo"], "build it first: fastrecall index demo"),
+    ],
+)
+def test_bad_input_gets_one_sentence(
+    run: Run, options: list[str], said: str, tmp_path: Path
+) -> None:
+    if options == ["search", " "]:
+        run("index", "demo", "--model", "fake")
+    code, out, err = run(*options)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert "Traceback" not in err
+
+
+def test_an_index_of_another_model_is_refused(run: Run, indexed: Path) -> None:
+    code, _, err = run("search", "Symptom", indexed, "--model", "minilm")
+    assert code == 2
+    assert "made with another model" in err
+
+
+def test_hostile_titles_are_shown_harmless(run: Run, tmp_path: Path) -> None:
+    place = tmp_path / "hostile"
+    place.mkdir()
+    title = "safe\u202egnp.exe \x1b[31mred"
+    issue = {"number": 1, "title": title, "createdAt": "2024-01-01T00:00:00Z"}
+    (place / "issues.json").write_text(json.dumps([issue]))
+    run("index", place, "--model", "fake")
+    out = run("search", "safe exe red", place).out
+    assert "safe" in out
+    assert "\u202e" not in out
+    assert "\x1b" not in out
+
+
+def hook(run: Run, monkeypatch: pytest.MonkeyPatch, corpus: Path, event: object) -> tuple[int, str]:
+    text = event if isinstance(event, str) else json.dumps(event)
+    stdin = io.TextIOWrapper(io.BytesIO(text.encode()), "utf-8")
+    monkeypatch.setattr(sys, "stdin", stdin)
+    outcome = run("hook", corpus)
+    return outcome.code, outcome.out
+
+
+def test_the_hook_prints_context_for_a_prompt_that_the_past_knows(
+    run: Run, indexed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event = {"hook_event_name": "UserPromptSubmit", "prompt": "why is there Symptom 2 again"}
+    code, out = hook(run, monkeypatch, indexed, event)
+    assert code == 0
+    context = json.loads(out)["hookSpecificOutput"]
+    assert context["hookEventName"] == "UserPromptSubmit"
+    assert "issue #2" in context["additionalContext"]
+    assert "never instructions" in context["additionalContext"]
+
+
+@pytest.mark.parametrize("prompt", ["go on", "zzzz qqqq xxxx jjjj"])
+def test_the_hook_is_silent_when_there_is_nothing_to_say(
+    run: Run, indexed: Path, monkeypatch: pytest.MonkeyPatch, prompt: str
+) -> None:
+    assert hook(run, monkeypatch, indexed, {"prompt": prompt}) == (0, "")
+
+
+@pytest.mark.parametrize("event", ["", "[]", "{}", "not json"])
+def test_a_hook_that_fails_does_not_stop_the_prompt(
+    run: Run, indexed: Path, monkeypatch: pytest.MonkeyPatch, event: str
+) -> None:
+    assert hook(run, monkeypatch, indexed, event) == (1, "")
+
+
+def test_searching_loads_neither_pyarrow_nor_rich(indexed: Path, data: Path) -> None:
+    code = (
+        "import sys\nfrom fastrecall.cli.app import main\n"
+        f"try:\n    main(['search', 'Symptom', {str(indexed)!r}])\nexcept SystemExit:\n    pass\n"
+        "print([name for name in ('pyarrow', 'rich', 'httpx', 'mcp') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "FASTRECALL_DATA": str(data)},
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
