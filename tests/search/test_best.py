@@ -190,6 +190,16 @@ def test_a_query_is_answered_alike_alone_and_in_a_batch(case):
         np.testing.assert_array_equal(scores[row], one_scores[0])
 
 
+def test_what_was_prepared_is_not_embedded_again(case):
+    index, asked = case.index(), []
+    index._embed = lambda texts, kind: asked.append(list(texts)) or hashed(texts)
+    index.prepare(QUERIES[:3])
+    prepared, _ = index.search(QUERIES, 20)
+    assert len(asked) == 2
+    assert asked[1] == [""]
+    np.testing.assert_array_equal(prepared, case.index().search(QUERIES, 20)[0])
+
+
 def test_equal_prs_come_in_node_order():
     index = Best(
         ["same words"] * 6,

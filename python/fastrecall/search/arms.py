@@ -58,6 +58,11 @@ class Queries:
         return len(self.texts)
 
 
+def symptom(text: str, *, titled: bool) -> str:
+    """A question as `Best` reads it: a body alone stands behind a line break."""
+    return text if titled else f"\n{text}"
+
+
 @dataclass(frozen=True)
 class Reach:
     """How far the arms look: ``budget`` nodes returned, walks of ``depth`` edges.
@@ -218,10 +223,8 @@ def _best(finder: Finder, some: slice) -> Rankings:
     """The PRs with the best evidence, their own or a linked ticket's."""
     assert finder.best is not None
     queries = finder.queries
-    # Without a title there is a body alone, which stands behind a line break.
-    texts = [text if queries.titled else f"\n{text}" for text in queries.texts[some]]
     ids, scores = finder.best.search(
-        texts,
+        [symptom(text, titled=queries.titled) for text in queries.texts[some]],
         finder.reach.width,
         exclude=None if queries.exclude is None else queries.exclude[some],
         visible=None if queries.allowed is None else queries.allowed[some],

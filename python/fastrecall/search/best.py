@@ -122,6 +122,7 @@ class Best:
         self._place = np.argsort(self._order)
         self._prs = int(is_pr.sum())
         self._embed = embed
+        self._known: dict[str, Vectors] = {}
         heads = [_cut(titles[node], TITLE_CHARACTERS) for node in self._order]
         rests = [_cut(bodies[node], BODY_CHARACTERS) for node in self._order]
         vectors = _checked(embed(list(map(_joined, heads, rests)), "passage"), len(heads))
@@ -151,6 +152,11 @@ class Best:
 
     def __len__(self) -> int:
         return len(self._order)
+
+    def prepare(self, queries: Sequence[str]) -> None:
+        """Embed *queries* ahead, so that searching them is all that a search does."""
+        for question in self._questions(queries):
+            self._known.update(zip(question.asked, question.vectors, strict=True))
 
     def search(
         self,
@@ -268,7 +274,7 @@ class Best:
             yield row, self._spread(evidence)[0]
 
     def _questions(self, queries: Sequence[str]) -> list[_Question]:
-        """Texts and vectors of all queries, embedded in one go."""
+        """Texts and vectors of all queries; what is not known yet is embedded in one go."""
         wholes, asked = list[str](), list[list[str]]()
         for query in queries:
             title, _, body = query.partition("\n")
@@ -276,12 +282,14 @@ class Best:
             wholes.append(_joined(head, rest))
             # A question without a body is asked once, and so is one without a title.
             asked.append([head, wholes[-1]] if head.strip() and rest.strip() else [wholes[-1]])
-        texts = list(dict.fromkeys(chain.from_iterable(asked)))
-        row = {text: i for i, text in enumerate(texts)}
-        vectors = _checked(self._embed(texts, "query"), len(texts))
+        new = [
+            text for text in dict.fromkeys(chain.from_iterable(asked)) if text not in self._known
+        ]
+        vectors = _checked(self._embed(new, "query"), len(new)) if new else ()
+        known = self._known | dict(zip(new, vectors, strict=True))
         return [
-            _Question(whole, vectors[[row[text] for text in texts_of]])
-            for whole, texts_of in zip(wholes, asked, strict=True)
+            _Question(whole, texts, np.stack([known[text] for text in texts]))
+            for whole, texts in zip(wholes, asked, strict=True)
         ]
 
     def _spread(self, evidence: _Floats) -> _Floats:
@@ -299,9 +307,13 @@ class Best:
 
 
 class _Question(NamedTuple):
-    """A query: its text, and the vectors of its title and, if it has a body, of both together."""
+    """A query: its text, and what is embedded of it with the vectors ``[t, d]``.
+
+    That is its title and, if it has a body, both together.
+    """
 
     text: str
+    asked: list[str]
     vectors: Vectors
 
 

@@ -74,6 +74,6 @@ class Asking:
             nearest=self._nearest[question.texts],
             exclude=question.exclude,
             allowed=question.allowed,
-            titled=self._settings.query != "body",
+            titled=self._settings.titled,
         )
         return Finder(memory, closes, queries, self._settings.reach, self._reasoning, self._best)

@@ -14,7 +14,7 @@ from fastrecall._threads import resolve_threads
 from fastrecall.corpus.text import QueryMode
 from fastrecall.embedding import ModelInfo, embed, resolve_model
 from fastrecall.errors import CorpusError, InputError
-from fastrecall.search.arms import ARMS, BEST, DEFAULT_ARMS, REASONING, Finder
+from fastrecall.search.arms import ARMS, BEST, DEFAULT_ARMS, REASONING, Finder, symptom
 from fastrecall.search.best import Best
 from fastrecall.search.memory import Memory
 from fastrecall.search.reasoning import Reasoner
@@ -110,16 +110,7 @@ def evaluate_in_full(
     vectors = embed(texts, model=model, threads=threads, cache=cache)
     wordings = sorted({text for question in asked.values() for text in question.texts})
     of_wordings = embed(wordings, model=model, threads=threads, cache=cache, kind="query")
-    best = None
-    if any(BEST in question.arms_of(settings) for question in asked.values()):
-        best = Best.of_corpus(
-            corpus,
-            case.links,
-            embed=lambda texts, kind: embed(
-                texts, model=model, threads=threads, cache=cache, kind=kind
-            ),
-            threads=threads,
-        )
+    best = _best(case, asked, model=model, threads=threads, cache=cache)
     clock.lap("embedding")
 
     memory = Memory(tuple(texts), vectors, corpus.is_pr, settings.neighbours, threads)
@@ -168,6 +159,28 @@ def evaluate_in_full(
         | ({} if reasoning is None else {"reasoning": _reasoning_block(reasoning, settings)})
     )
     return Evaluation(record, corpus, asked, asking.found)
+
+
+def _best(
+    case: Case, asked: Mapping[str, Asked], *, threads: int | None, **options: Any
+) -> Best | None:
+    """What the arm of that name searches, its questions embedded; None where it has none.
+
+    Wherever it is asked, the links are those of the case.
+    """
+    settings = case.settings
+    questions = [question for question in asked.values() if BEST in question.arms_of(settings)]
+    if not questions:
+        return None
+    best = Best.of_corpus(
+        case.corpus,
+        case.links,
+        embed=lambda texts, kind: embed(texts, kind=kind, threads=threads, **options),
+        threads=threads,
+    )
+    texts = dict.fromkeys(text for question in questions for text in question.texts)
+    best.prepare([symptom(text, titled=settings.titled) for text in texts])
+    return best
 
 
 def _texts(corpus: Corpus, asked: Mapping[str, Asked], settings: Settings) -> list[str]:

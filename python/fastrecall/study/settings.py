@@ -44,6 +44,11 @@ class Settings:
         one_of("query", self.query, QUERY_MODES)
 
     @property
+    def titled(self) -> bool:
+        """Whether the first line of a question is a title."""
+        return self.query != "body"
+
+    @property
     def reach(self) -> Reach:
         """What the arms need to know of the settings."""
         return Reach(self.budget, self.seeds, self.depth, self.undirected)
