@@ -16,7 +16,6 @@ from harness.pool import Maker, Pool
 from harness.results import Measurement
 from rows import Opened, Settings
 
-OURS = ("fastrecall", "fastrecall int8")
 PARTS = 10
 EFS = (*range(32, 128, 8), *range(128, 256, 16), *range(256, 513, 32))
 RECALLS = (0.98, 0.995)
