@@ -76,7 +76,8 @@ def _cap_line(one: Measurement) -> str:
 
 
 def _shown(one: Measurement, name: str) -> str:
-    return f"{one.scale * one.time_of(name):.3g} {one.unit}"
+    time = one.scale * one.time_of(name)
+    return f"{time:,.0f} {one.unit}" if time >= 100 else f"{time:.3g} {one.unit}"
 
 
 def _origin(rows: Rows) -> str:
