@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fastrecall._data import data_folder
 from fastrecall.embedding import ModelInfo, embed_question, resolve_model
-from fastrecall.errors import CacheError, InputError
+from fastrecall.errors import CacheError, FastrecallError, InputError
 from fastrecall.search.answer import (
     Answer,
     Filters,
@@ -147,7 +147,7 @@ class ProjectMemory:
             try:
                 index = self._opened()
                 self._counts.save()
-            except CacheError as error:
+            except FastrecallError as error:
                 warnings.append(str(error))
             if self._notes.journal.damaged:
                 warnings.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +33,7 @@ SERVED_LINKS: tuple[LinkSource, ...] = ("published", "github", "linked", "title"
 
 def build_index(
     corpus: Corpus,
-    folder: Path | None = None,
+    folder: str | os.PathLike[str] | None = None,
     *,
     links: Sequence[LinkSource] = SERVED_LINKS,
     model: str = "minilm",
@@ -68,7 +69,8 @@ def build_index(
     info = resolve_model(model, cache=cache)
     found = corpus_room.find_links(corpus).of(*links)
     corpus = replace(corpus, tickets=tuple(map(_redacted, corpus.tickets)))
-    with new_build(folder or index_folder(source or corpus.name)) as build:
+    place = index_folder(source or corpus.name) if folder is None else Path(folder)
+    with new_build(place) as build:
         texts = corpus_room.node_texts(corpus)
         vectors = embed(texts, model=model, threads=threads, cache=cache)
         lists, vocabulary = posting_lists(texts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,9 @@ _DEPENDS_ON = ("sha256", "tokenizer_sha256", "dim", "pooling", "max_tokens", "qu
 """What of a model changes its vectors."""
 
 
-def open_index(folder: Path, *, model: str | None = None, threads: int | None = None) -> Index:
+def open_index(
+    folder: str | os.PathLike[str], *, model: str | None = None, threads: int | None = None
+) -> Index:
     """Open the index in *folder*; every byte is checked.
 
     Args:
@@ -48,8 +51,10 @@ def open_index(folder: Path, *, model: str | None = None, threads: int | None = 
     from fastrecall.search.index.folder import open_build
     from fastrecall.search.index.opened import Index
 
-    manifest, arrays, ann = open_build(folder)
-    return Index(folder, manifest, arrays, ann, info, loaded, threads)
+    opened, arrays, ann = open_build(folder)
+    if opened.build != manifest.build:  # replaced since; its model may be another
+        return open_index(folder, model=model, threads=threads)
+    return Index(folder, opened, arrays, ann, info, loaded, threads)
 
 
 def _same_model(manifest: Manifest, model: str | None) -> ModelInfo:
