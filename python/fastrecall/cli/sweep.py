@@ -83,7 +83,7 @@ def command(
             advance(1)
     blocks = results[0][1]["protocols"]
     one_of("protocol", protocol, tuple(blocks))
-    one_of("arm", arm, tuple(blocks[protocol]["arms"]))
+    one_of(f"under '{protocol}', arm", arm, tuple(blocks[protocol]["arms"]))
     rows = rank_points(results, protocol=protocol, arm=arm)
     note(f"{len(results)} records in {folder}")
     if as_json:

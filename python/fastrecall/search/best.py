@@ -234,15 +234,13 @@ class Best:
             for first in range(0, len(rows), step):
                 some = slice(first, min(first + step, len(rows)))
                 words = np.stack(
-                    [
-                        self._words.scores(
-                            questions[row].text, exclude=[gone[row]] if gone[row] >= 0 else []
-                        )
-                        for row in rows[some]
-                    ]
+                    [self._word_scores(questions[row], gone[row]) for row in rows[some]]
                 )
                 evidence = _evidence(products.cosines(some), words, self._prs, gone[rows[some]])
                 yield from zip(rows[some].tolist(), self._spread(evidence), strict=True)
+
+    def _word_scores(self, question: _Question, gone: int) -> _Floats:
+        return self._words.scores(question.text, exclude=[gone] if gone >= 0 else [])
 
     def _blocks(self, questions: Sequence[_Question]) -> Iterator[_Places]:
         """Rows of questions that are asked with equally many vectors, some at a time."""

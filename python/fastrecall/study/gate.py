@@ -64,7 +64,7 @@ def fail_under(record: Mapping[str, Any], spec: str, *, bound: Bound = "point") 
     protocol = match["protocol"] or next(iter(protocols))
     one_of("protocol", protocol, tuple(protocols))
     arms = protocols[protocol]["arms"]
-    arm = arms[one_of("arm", match["arm"], tuple(arms))]
+    arm = arms[one_of(f"under '{protocol}', arm", match["arm"], tuple(arms))]
     least = float(match["least"])
     low, point = _measured(arm, match["metric"], match["k"], spec)
     # One question alone has no interval: nothing but 0 is certain.
