@@ -34,6 +34,9 @@ from fastrecall.study.summary import arm_blocks, gain_blocks, hits_of
 from fastrecall.study.titles import titles_of
 from fastrecall.types import Corpus, Gold, GoldPair, LinkSource
 
+BEST_PAIRS = 1000
+"""Up to so many gold pairs the arm `best` runs unasked: it takes a millisecond a question."""
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -79,8 +82,9 @@ def evaluate_in_full(
     """Measure how well *corpus* recalls the fixes of its own issues, and keep the rankings.
 
     ``gold`` defaults to the pairs that the closing ``links`` themselves give; ``protocols`` and
-    ``arms`` to all of them. A ``reasoner`` adds the arm ``hybrid_reasoning``, which like every arm
-    returns up to the budget (its ``final_top_k`` does not count here). The other options mean what
+    ``arms`` to all of them (`best` only up to `BEST_PAIRS` pairs). A ``reasoner`` adds the arm
+    ``hybrid_reasoning``, which like every arm returns up to the budget (its ``final_top_k`` does
+    not count here). The other options mean what
     `Settings` says; ``threads`` defaults to all usable cores and never changes a result.
 
     Raises:
@@ -102,6 +106,14 @@ def evaluate_in_full(
     )
     clock = Clock()
     case = _case(corpus, gold, settings)
+    notes = list(corpus.notes)
+    if arms is None and len(case.gold) > BEST_PAIRS:
+        settings = replace(settings, arms=tuple(arm for arm in settings.arms if arm != "best"))
+        case = replace(case, settings=settings)
+        notes.append(
+            f"the arm 'best' is left out, for {len(case.gold)} pairs would take it long; "
+            "name the arms to have it (--arm semantic_prs --arm best)"
+        )
     asked = _ask(case, required=protocols is not None)
     clock.lap("links and gold")
 
@@ -147,7 +159,7 @@ def evaluate_in_full(
             "versions": versions(),
             "settings": settings.as_dict(),
             "model": _model_block(info),
-            "corpus": _corpus_block(corpus, case.gold),
+            "corpus": _corpus_block(corpus, case.gold, notes),
             "protocols": blocks,
             "gain": gains,
             "breakdowns": breakdowns,
@@ -288,7 +300,7 @@ def _model_block(model: ModelInfo) -> dict[str, Any]:
     }
 
 
-def _corpus_block(corpus: Corpus, gold: Gold) -> dict[str, Any]:
+def _corpus_block(corpus: Corpus, gold: Gold, notes: list[str]) -> dict[str, Any]:
     prs = int(corpus.is_pr.sum())
     return {
         "name": corpus.name,
@@ -301,5 +313,5 @@ def _corpus_block(corpus: Corpus, gold: Gold) -> dict[str, Any]:
         "fingerprint": corpus.fingerprint,
         "gold_fingerprint": gold.fingerprint,
         "window": vars(corpus.cut),
-        "notes": list(corpus.notes),
+        "notes": notes,
     }

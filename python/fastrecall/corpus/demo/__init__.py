@@ -43,9 +43,7 @@ FEWEST_NODES = 120
 
 NOTES = (
     "this corpus is generated: no such project exists, and its numbers say nothing about yours",
-    "for a real repository put what `gh pr list` and `gh issue list` print with `--state all "
-    "--limit 24000 --json number,createdAt,author,title,body` into prs.json and issues.json of one "
-    "folder, and run `fastrecall eval FOLDER`",
+    "for a real repository: fastrecall fetch OWNER/NAME, then fastrecall eval OWNER/NAME",
 )
 
 
