@@ -56,8 +56,12 @@ class Screen {
     virtual std::size_t first_query(std::size_t pack) const = 0;
     // The fewest packs that are worth a worker of their own.
     virtual std::size_t packs_for_a_worker() const = 0;
+    // Packs that one worker had better take together, where there are enough for all workers.
+    virtual std::size_t packs_together() const { return packs_for_a_worker(); }
     // Units between two tidyings of the lists.
     virtual std::size_t step() const = 0;
+    // Pairs that a list may hold before it is tidied.
+    virtual std::size_t list_length() const = 0;
     virtual const KeyBound* bounds() const = 0;
     // Screens units [begin, end) for all queries of packs [from, to); `lists` starts at
     // first_query(from).
@@ -80,6 +84,7 @@ class CodeScreen final : public Screen {
     std::size_t first_query(std::size_t pack) const override { return pack; }
     std::size_t packs_for_a_worker() const override { return 24; }
     std::size_t step() const override { return kStep; }
+    std::size_t list_length() const override { return Shortlists::kUsualLength; }
     const KeyBound* bounds() const override { return bounds_.data(); }
 
     void run(std::size_t begin, std::size_t end, std::size_t from, std::size_t to,
@@ -104,6 +109,10 @@ class CodeScreen final : public Screen {
     std::vector<KeyBound> bounds_;
 };
 
+// Bounds in float32 are so tight that nothing is scored in vain: a short list costs less to cut,
+// and its threshold rises sooner.
+constexpr std::size_t kFloatLists = 128;
+
 // A few queries: row by row, as fast as memory delivers them.
 class RowScreen final : public Screen {
   public:
@@ -117,6 +126,7 @@ class RowScreen final : public Screen {
     std::size_t first_query(std::size_t pack) const override { return pack; }
     std::size_t packs_for_a_worker() const override { return count_ + 1; }
     std::size_t step() const override { return kStep; }
+    std::size_t list_length() const override { return kFloatLists; }
     const KeyBound* bounds() const override { return bounds_.data(); }
 
     void run(std::size_t begin, std::size_t end, std::size_t from, std::size_t to,
@@ -183,7 +193,10 @@ class PanelScreen final : public Screen {
         return std::min(count_, starts_[pack]);
     }
     std::size_t packs_for_a_worker() const override { return 1; }
+    // Rows are read (and widened from float16) once for them; all fit the second-level cache.
+    std::size_t packs_together() const override { return 4; }
     std::size_t step() const override { return kStep; }
+    std::size_t list_length() const override { return kFloatLists; }
     const KeyBound* bounds() const override { return bounds_.data(); }
 
     void run(std::size_t begin, std::size_t end, std::size_t from, std::size_t to,
@@ -254,17 +267,18 @@ void in_passes(const Screen& screen, std::size_t queries, std::size_t padded,
 // Each worker screens all vectors for some of the queries.
 void by_queries(const Screen& screen, const SearchContext& context, Matrix<std::int32_t> ids,
                 Matrix<float> scores, const Execution& execution) {
-    const std::size_t packs = screen.packs(), least = screen.packs_for_a_worker();
+    const std::size_t packs = screen.packs(), threads = execution.threads;
     // Several blocks a worker even out their speeds.
+    const std::size_t wanted = std::max<std::size_t>(1, packs / screen.packs_together());
     const std::size_t blocks =
-        std::max<std::size_t>(1, std::min(packs / least, std::size_t{8} * execution.threads));
+        std::min({round_up(wanted, threads), packs / screen.packs_for_a_worker(), 8 * threads});
     const auto start = [&](std::size_t block) { return packs * block / blocks; };
     std::vector<Shortlists> lists;
     lists.reserve(blocks);
     for (std::size_t block = 0; block < blocks; ++block) {
         const std::size_t first = screen.first_query(start(block));
         lists.emplace_back(context, first, screen.first_query(start(block + 1)) - first,
-                           screen.step() * screen.vectors_in_unit());
+                           screen.step() * screen.vectors_in_unit(), screen.list_length());
     }
     in_passes(screen, ids.rows, context.rows.padded(), execution,
               [&](std::size_t begin, std::size_t end) {
@@ -291,7 +305,8 @@ void by_vectors(const Screen& screen, const SearchContext& context, Matrix<std::
     const std::size_t chunks = std::size_t{8} * execution.threads;
     std::vector<Shortlists> lists;
     for (unsigned worker = 0; worker < execution.threads; ++worker) {
-        lists.emplace_back(context, 0, ids.rows, screen.step() * screen.vectors_in_unit());
+        lists.emplace_back(context, 0, ids.rows, screen.step() * screen.vectors_in_unit(),
+                           screen.list_length());
     }
     in_passes(screen, ids.rows, context.rows.padded(), execution,
               [&](std::size_t begin, std::size_t end) {

@@ -3,6 +3,7 @@
 // level pulls: every unreached node looks for one reached neighbour and stops at the first.
 #include <algorithm>
 
+#include "fastrecall/bits.hpp"
 #include "fastrecall/prefetch.hpp"
 #include "fastrecall/walk.hpp"
 
@@ -20,16 +21,6 @@ constexpr std::size_t kSortShare = 256;
 
 // How many nodes ahead a row is fetched.
 constexpr std::size_t kAhead = 8;
-
-unsigned lowest_bit(std::uint64_t word) {
-#if defined(__GNUC__) || defined(__clang__)
-    return static_cast<unsigned>(__builtin_ctzll(word));
-#else
-    unsigned bit = 0;
-    for (; (word & 1) == 0; word >>= 1) ++bit;
-    return bit;
-#endif
-}
 
 class Bits {
   public:

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "fastrecall/bits.hpp"
 #include "fastrecall/kernels.hpp"
 
 namespace fastrecall {

@@ -46,8 +46,9 @@ inline void append(Sink& sink, std::int32_t id, float key) {
 
 // Appends, for every bit of `hits`, the key of that lane.
 inline void append_lanes(Sink& sink, std::int32_t first_id, const float* keys, std::uint64_t hits) {
-    for (std::int32_t lane = 0; hits != 0; ++lane, hits >>= 1) {
-        if ((hits & 1U) != 0) append(sink, first_id + lane, keys[lane]);
+    for (; hits != 0; hits &= hits - 1) {
+        const unsigned lane = lowest_bit(hits);
+        append(sink, first_id + static_cast<std::int32_t>(lane), keys[lane]);
     }
 }
 
@@ -115,9 +116,9 @@ inline void screen_code_tile(const TileVectors& vectors, const CodeQueries& quer
         if constexpr (pairs) {
             const std::int32_t id =
                 vectors.columns->first_query_id + static_cast<std::int32_t>(query + q);
-            std::uint64_t left = column_hits[q];
-            for (std::size_t lane = 0; left != 0; ++lane, left >>= 1) {
-                if ((left & 1U) != 0) append(vectors.columns->sinks[lane], id, keys[q][lane]);
+            for (std::uint64_t left = column_hits[q]; left != 0; left &= left - 1) {
+                const unsigned lane = lowest_bit(left);
+                append(vectors.columns->sinks[lane], id, keys[q][lane]);
             }
         }
     }
@@ -190,6 +191,8 @@ inline void screen_float_tile(const float* rows, std::size_t stride, std::int32_
     });
     const float* values = panel.values;
     for (std::size_t i = 0; i < panel.dim; ++i, values += R * kWidth) {
+        // Asks for the rows of the next tile, little by little.
+        if constexpr (N > 1) prefetch(rows + N * stride + i * N);
         F query[R];
         unrolled<R>([&](auto r) FASTRECALL_INLINED { query[r] = load_f(values + r * kWidth); });
         unrolled<N>([&](auto n) FASTRECALL_INLINED {
@@ -209,11 +212,9 @@ inline void screen_float_tile(const float* rows, std::size_t stride, std::int32_
         });
     });
     for (std::size_t n = 0; n < N; ++n) {
-        std::uint64_t left = hits[n];
-        for (std::size_t lane = 0; left != 0; ++lane, left >>= 1) {
-            if ((left & 1U) != 0) {
-                append(panel.sinks[lane], first_id + static_cast<std::int32_t>(n), keys[n][lane]);
-            }
+        for (std::uint64_t left = hits[n]; left != 0; left &= left - 1) {
+            const unsigned lane = lowest_bit(left);
+            append(panel.sinks[lane], first_id + static_cast<std::int32_t>(n), keys[n][lane]);
         }
     }
 }
