@@ -6,10 +6,10 @@
 namespace fastrecall {
 namespace {
 
-// Asks for a row that is needed soon.
+// Asks for a row that is needed soon, into the second-level cache: more lines may be on their way.
 void prefetch(const float* row, std::size_t padded) {
 #if defined(__GNUC__)
-    for (std::size_t i = 0; i < padded; i += kRowStep) __builtin_prefetch(row + i);
+    for (std::size_t i = 0; i < padded; i += kRowStep) __builtin_prefetch(row + i, 0, 2);
 #else
     static_cast<void>(row);
     static_cast<void>(padded);
@@ -116,7 +116,7 @@ void Shortlists::score_all(std::size_t list) {
     const std::size_t query = first_ + list, k = context_.k, padded = context_.rows.padded();
     const KeyBound& bound = context_.bounds[query];
     const float* unit = context_.queries + query * padded;
-    constexpr std::size_t kAhead = 4;
+    constexpr std::size_t kAhead = 8;
     std::vector<Hit>& best = best_[list];
     Sink& sink = sinks_[list];
     // The most promising first: the threshold rises early, and the rest is never scored.
