@@ -333,3 +333,14 @@ def test_grep_tells_nothing_found_from_a_bad_pattern(run: Run, tree: Path) -> No
     assert_told(run("grep", "fn (", tree), "cannot be searched as", "syntax error")
     assert_told(run("grep", "x", tree, "--language", "rost"), "rost", "rust")
     assert_told(run("grep", "x", tree / "none"), "none", "does not exist")
+
+
+def test_search_answers_from_a_source_tree(run: Run, tree: Path) -> None:
+    told = run("search", "where is the charlie body", "--code", tree, "--model", "fake", "--json")
+    assert told.code == 0
+    first = json.loads(told.out)[0]
+    assert (first["path"], first["start"], first["end"]) == ("charlie.rs", 1, 3)
+    plain = run("search", "charlie", "--code", tree, "--model", "fake", "-k", 2)
+    assert plain.out.splitlines()[0].startswith(" 1 charlie.rs:1-3")
+    assert "5 chunks" in plain.err
+    assert_told(run("search", "charlie", "--code", tree / "nowhere"), "nowhere")

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     "--index", "index_path", type=click.Path(), help="The folder that `index --out` wrote."
 )
 @click.option("--model", metavar="NAME", help="Refuse an index that another model made.")
+@click.option("--code", "tree", type=click.Path(), help="Search this source tree, not tickets.")
 @click.option("--explain", is_flag=True, help="Show scores, and how near an answer must be.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def command(
@@ -47,6 +48,7 @@ def command(
     author: str | None,
     index_path: str | None,
     model: str | None,
+    tree: str | None,
     explain: bool,
     as_json: bool,
 ) -> None:
@@ -55,7 +57,15 @@ def command(
     Ranked as `fastrecall eval` measures it: by meaning and words, each ticket followed by the PRs
     that close it. Nothing is printed when nothing is close. CORPUS is what `fastrecall index` was
     given; it is indexed now if it was not.
+
+    With --code PATH, SYMPTOM is a question to a source tree: `fastrecall search --code src "where
+    do we decide to retry"` lists the places that answer it, as `fastrecall code-eval` measures it.
     """
+    if tree is not None:
+        from fastrecall.cli._search_code import search_code
+
+        search_code(symptom, tree, k=k, model=model or "minilm", as_json=as_json)
+        return
     from fastrecall._term import note
     from fastrecall.search.index.opening import open_index
     from fastrecall.search.when import first_second, past_end
