@@ -151,12 +151,15 @@ __attribute__((target("avx2"))) void int8_avx2(long steps) {
 }
 
 __attribute__((target("avx512f,avx512bw,avx512vnni"))) void int8_vnni(long steps) {
-    const __m512i codes = _mm512_set1_epi8(3), query = _mm512_set1_epi8(2);
+    const __m512i codes = _mm512_set1_epi8(3);
+    __m512i query = _mm512_set1_epi8(2);
 #define STEP(i) __m512i sum##i = _mm512_setzero_si512();
     TWELVE(STEP)
 #undef STEP
     for (; steps > 0; --steps) {
-#define STEP(i) sum##i = _mm512_dpbusd_epi32(sum##i, codes, query);
+#define STEP(i)    \
+    FORGET(query); \
+    sum##i = _mm512_dpbusd_epi32(sum##i, codes, query);
         TWELVE(STEP)
 #undef STEP
     }
