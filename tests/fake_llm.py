@@ -8,8 +8,10 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.loopback import serving
 
 
 @dataclass(frozen=True)
@@ -103,14 +105,6 @@ def fake_server(*replies: Reply) -> Iterator[FakeServer]:
         def log_message(self, *_args: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    state = FakeServer(f"http://127.0.0.1:{server.server_address[1]}/v1", list(replies))
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with serving(Handler) as url:
+        state = FakeServer(f"{url}/v1", list(replies))
         yield state
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

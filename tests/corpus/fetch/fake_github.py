@@ -17,11 +17,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from functools import lru_cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import graphql
+from tests.loopback import serving
 
 TOKEN = "ghp_secret_of_the_test"
 DAY = 86_400
@@ -339,17 +340,9 @@ def fake_github(*repos: Repo) -> Iterator[FakeGitHub]:
         def log_message(self, *_args: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    state = FakeGitHub(f"http://127.0.0.1:{server.server_address[1]}", list(repos))
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with serving(Handler) as url:
+        state = FakeGitHub(url, list(repos))
         yield state
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def sample(name: str = "demo/lattice", *, issues: int = 30, prs: int = 70) -> Repo:
