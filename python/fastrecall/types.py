@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,23 @@ Scores: TypeAlias = npt.NDArray[np.float32]
 
 Vectors: TypeAlias = npt.NDArray[np.float32]
 """Embeddings, one row a text, C-contiguous."""
+
+
+class VectorSource(Protocol):
+    """Vectors that need not fit in memory; row ``i`` is node ``i``.
+
+    One that lives in files is cheap to pickle: another process opens the files itself.
+    """
+
+    @property
+    def dim(self) -> int:
+        """Dimensions of a vector."""
+
+    def __len__(self) -> int: ...
+
+    def read(self, start: int, stop: int) -> Vectors:
+        """The rows from *start* to before *stop*, float32; perhaps read-only, a mapped file."""
+
 
 Kind: TypeAlias = Literal["issue", "pr"]
 
