@@ -8,30 +8,17 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from tests.report.browser import Browser, chromium
+from tests.report.elements import HOSTILE, OWN, Elements
 
 from fastrecall.corpus import load_corpus, make_corpus
 from fastrecall.errors import MissingExtraError
 from fastrecall.report.html import render_html, script_json
 from fastrecall.study import Record, evaluate
 from fastrecall.types import Ticket, WindowCut
-
-OWN = "document.title='owned'"
-HOSTILE = (
-    f"<script>{OWN}</script>",
-    f"</script><script>{OWN}</script>",
-    f'<img src="https://evil.invalid/x.png" onerror="{OWN}">',
-    f"\"'><svg onload={OWN}>",
-    "<!--<script>",
-    "right to left \u202e gnitirw \u200f marks",
-    "ten thousand " + "x" * 10_000,
-    "{{ 7 * 7 }} ${7 * 7} \u2028 \ud800 &amp; &#60;b&#62;",
-    "سجل الأخطاء فارغ",
-)
 
 
 @pytest.fixture(scope="module")
@@ -54,28 +41,6 @@ def record() -> Record:
 @pytest.fixture(scope="module")
 def page(record: Record) -> str:
     return render_html(record)
-
-
-class Elements(HTMLParser):
-    """Every element of a page with its attributes, and the text of scripts and styles."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: dict[str, list[str]] = {"script": [], "style": []}
-        self._inside = ""
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-        self._inside = tag
-
-    def handle_endtag(self, tag: str) -> None:
-        self._inside = ""
-
-    def handle_data(self, data: str) -> None:
-        if self._inside in self.texts:
-            self.texts[self._inside].append(data)
 
 
 def test_numbers_of_the_record_stand_in_the_page(record: Record, page: str) -> None:

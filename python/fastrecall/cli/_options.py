@@ -80,6 +80,14 @@ CORPUS_NAMES = (
 )
 """What `read_corpus` takes of `corpus_options`."""
 
+UNCUT: dict[str, Any] = {
+    "gold_file": None,
+    "window_prs": None,
+    "window_issues": None,
+    "author_filter": "",
+}
+"""For `read_corpus`: every ticket, of whatever age and author."""
+
 asking_options = stack(
     click.option(
         "--protocol",

@@ -8,6 +8,7 @@ import click
 
 from fastrecall.cli._gates import gate_options, judge
 from fastrecall.cli._options import (
+    UNCUT,
     asking_options,
     chosen_protocols,
     corpus_options,
@@ -18,6 +19,7 @@ from fastrecall.cli._options import (
 )
 from fastrecall.cli._reasoning import opened_reasoner, reasoning_options
 from fastrecall.cli._records import give_out, record_options
+from fastrecall.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +37,12 @@ if TYPE_CHECKING:
 @reasoning_options
 @record_options
 @click.option("--html", type=click.Path(), help="Write a page with charts and all pairs.")
+@click.option(
+    "--stats",
+    "with_stats",
+    is_flag=True,
+    help="Add what `fastrecall stats` finds to the record and the page.",
+)
 @click.option(
     "--trec",
     type=click.Path(),
@@ -62,6 +70,7 @@ def command(
     out: str | None,
     markdown: str | None,
     html: str | None,
+    with_stats: bool,
     trec: str | None,
     fail_under: tuple[str, ...],
     bound: Bound,
@@ -81,10 +90,15 @@ def command(
     """
     from fastrecall._files import atomic_write
     from fastrecall._term import note
-    from fastrecall.report.html import render_html, templating
+    from fastrecall.report.html import render_html
+    from fastrecall.report.page import templating
     from fastrecall.study.evaluation import evaluate_in_full
+    from fastrecall.study.record import Record
+    from fastrecall.study.stats import project_stats
     from fastrecall.study.trec import write_trec
 
+    if with_stats and corpus is None and prs is None and gold_file is not None:
+        raise InputError("--stats reads tickets, and a gold file has none; name a corpus as well")
     if html:
         templating()  # a missing package is told now, not after the work
     sources = parse_links(links)
@@ -119,6 +133,16 @@ def command(
             **options,
         )
     record = evaluation.record
+    if with_stats:
+        everything, _ = read_corpus(corpus, prs=prs, issues=issues, **UNCUT)
+        found = project_stats(
+            everything,
+            links=sources,
+            cache=not no_cache,
+            model=options["model"],
+            threads=options["threads"],
+        )
+        record = Record({**record, "stats": found})
     if trec:
         write_trec(evaluation, trec)
         note(f"run and qrels files written to {trec}")

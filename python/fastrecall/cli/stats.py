@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from fastrecall.cli._options import model_options, parse_links
+from fastrecall.cli._options import UNCUT, model_options, parse_links
 from fastrecall.types import LINK_SOURCES
 
 
@@ -40,12 +40,14 @@ from fastrecall.types import LINK_SOURCES
 )
 @model_options
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option("--html", type=click.Path(), help="Write the tables as a page.")
 def command(
     corpus: str | None,
     prs: str | None,
     issues: str | None,
     links: str,
     as_json: bool,
+    html: str | None,
     no_cache: bool,
     **options: Any,
 ) -> None:
@@ -55,21 +57,22 @@ def command(
     regressions, titles that come again and again, and issues that took several PRs. Nothing is cut
     or filtered out: bots are part of the answer.
     """
-    from fastrecall._term import output_width
+    from fastrecall._files import atomic_write
+    from fastrecall._term import note, output_width
     from fastrecall.cli._options import read_corpus
+    from fastrecall.report.page import templating
+    from fastrecall.report.stats_html import render_stats_html
     from fastrecall.report.stats_table import render_stats
     from fastrecall.study.stats import project_stats
 
-    loaded, _ = read_corpus(
-        corpus,
-        prs=prs,
-        issues=issues,
-        gold_file=None,
-        window_prs=None,
-        window_issues=None,
-        author_filter="",
-    )
+    if html:
+        templating()  # a missing package is told now, not after the work
+    loaded, _ = read_corpus(corpus, prs=prs, issues=issues, **UNCUT)
     stats = project_stats(loaded, links=parse_links(links), cache=not no_cache, **options)
+    if html:
+        with atomic_write(html) as file:
+            file.write(render_stats_html(stats))
+        note(f"page written to {html}")
     if as_json:
         print(json.dumps(stats, ensure_ascii=False, indent=1))
     else:

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from fastrecall._lazy import require
-from fastrecall.report import format as formats
 from fastrecall.report.cautions import cautions
 from fastrecall.report.links_table import elsewhere
+from fastrecall.report.page import render_page
 from fastrecall.report.pairs import arm_titles, pair_data
 from fastrecall.report.plots import BUDGETS, SERIES, curve_chart
 from fastrecall.report.reading import MISS_REASONS, reading_aid
+from fastrecall.report.stats_sections import stats_sections
 from fastrecall.report.untrusted import cleaned
-
-TEMPLATES = Path(__file__).parent / "templates"
 
 
 def render_html(record: Mapping[str, Any]) -> str:
@@ -34,27 +28,6 @@ def render_html(record: Mapping[str, Any]) -> str:
     Raises:
         MissingExtraError: jinja2 is not installed.
     """
-    jinja2 = templating()
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    for name in (
-        "count",
-        "interval",
-        "p_value",
-        "percent",
-        "plural",
-        "points",
-        "sentence",
-        "setting",
-    ):
-        environment.filters[name] = getattr(formats, name)
-    markup = jinja2.filters.Markup
-    style, script = _text("page.css"), _text("page.js")
     page = cleaned(dict(record))
     protocols = list(_protocols(page))
     data = pair_data(page) | {
@@ -64,12 +37,10 @@ def render_html(record: Mapping[str, Any]) -> str:
             if protocol["chart"] is not None
         }
     }
-    html: str = environment.get_template("page.html.j2").render(
-        style=markup(style),
-        script=markup(script),
-        policy=f"default-src 'none'; style-src {_source(style)}; script-src {_source(script)}; "
-        "base-uri 'none'; form-action 'none'",
-        data=markup(script_json(data)),
+    return render_page(
+        "page.html.j2",
+        script="page.js",
+        data=script_json(data),
         corpus=page["corpus"],
         settings=page["settings"],
         model=page["model"],
@@ -85,17 +56,8 @@ def render_html(record: Mapping[str, Any]) -> str:
         links=page.get("links"),
         elsewhere=elsewhere(page["links"]) if "links" in page else [],
         aid=reading_aid(page),
+        sections=stats_sections(page["stats"]) if "stats" in page else [],
     )
-    return html
-
-
-def templating() -> ModuleType:
-    """The package that fills templates.
-
-    Raises:
-        MissingExtraError: it is not installed.
-    """
-    return require("jinja2", extra="report", purpose="an HTML page")
 
 
 def script_json(value: object) -> str:
@@ -108,16 +70,6 @@ def script_json(value: object) -> str:
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
-
-
-def _text(name: str) -> str:
-    return (TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def _source(text: str) -> str:
-    """The hash by which a content security policy knows an inline style or script."""
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def _headline(page: Mapping[str, Any]) -> list[dict[str, Any]]:
