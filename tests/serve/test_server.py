@@ -7,13 +7,17 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.serve.conftest import SECRET, arguments, call, client, drive
 
+from fastrecall.serve.counts import Counts
+
 pytest.importorskip("mcp")
+anyio = pytest.importorskip("anyio")
 
 TOKENS = 2000
 
@@ -178,8 +182,8 @@ def test_recall_writes_nothing(served: Path, tmp_path: Path) -> None:
         async with client(served, notes) as connected:
             await call(connected, "recall", query="login page slow on mobile")
             await call(connected, "explain", id="pr o/r#4")
-            assert not notes.exists()
-        # Counts are kept when the server ends, and only there.
+            await call(connected, "memory_status")
+        # The server keeps its counts beside the recalls, and nothing else.
         assert sorted(path.name for path in notes.iterdir()) == ["delivered.json", "lock"]
 
     drive(work)
@@ -199,10 +203,38 @@ def test_what_was_delivered_is_counted_over_servers(served: Path, tmp_path: Path
     drive(work)
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_a_killed_server_has_kept_its_counts(served: Path, tmp_path: Path) -> None:
+    process = start(served, tmp_path)
+    arguments = {"name": "recall", "arguments": {"query": "login page slow on mobile"}}
+    send(process, "tools/call", arguments, id=1)
+    assert "result" in json.loads(process.stdout.readline())
+    counts = tmp_path / "delivered.json"
+    until = time.monotonic() + 30
+    while not counts.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    process.kill()
+    end(process)
+    assert Counts(tmp_path).ever().asked == 1
+
+
+def test_counts_that_cannot_be_kept_are_told(served: Path, tmp_path: Path) -> None:
+    async def work() -> None:
+        (tmp_path / "delivered.json").mkdir()  # in the way of the file
+        async with client(served, tmp_path) as connected:
+            await call(connected, "recall", query="login page slow on mobile")
+            for _ in range(100):
+                warnings = (await call(connected, "memory_status"))["warnings"]
+                if warnings:
+                    break
+                await anyio.sleep(0.1)
+        assert any("cannot write" in warning for warning in warnings)
+
+    drive(work)
+
+
 def test_two_servers_see_each_others_notes(served: Path, tmp_path: Path) -> None:
     async def work() -> None:
-        import anyio
-
         async with client(served, tmp_path) as one, client(served, tmp_path) as other:
             ids = set()
 

@@ -43,6 +43,7 @@ def command(
     from fastrecall.serve.mcp_server import make_server
 
     memory = open_memory(corpus, index_path, memory_path, model)
+    memory.keep_counts()
     try:
         make_server(memory).run("stdio")
     finally:

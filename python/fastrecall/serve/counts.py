@@ -1,14 +1,19 @@
-"""What was delivered: counted in this process, added to a file now and then, never by a recall."""
+"""What was delivered: counted in this process, added to a file soon after, never by a recall."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+import threading
+from dataclasses import asdict
 from pathlib import Path
 
 from fastrecall._files import atomic_write
 from fastrecall._lock import locked
+from fastrecall.errors import CacheError
 from fastrecall.serve.answers import Delivered
+
+SAVED_AFTER = 1.0
+"""Seconds that a count waits for others before it is saved: what a killed server loses at most."""
 
 
 class Counts:
@@ -23,23 +28,25 @@ class Counts:
 
     def __init__(self, folder: Path) -> None:
         self.now = Delivered()
+        self.failure = ""
         self._saved = Delivered()
         self._folder = folder
         self._path = folder / "delivered.json"
+        self._one_at_a_time = threading.Lock()
+        self._counted = threading.Event()
+        self._closed = threading.Event()
+        self._keeper: threading.Thread | None = None
 
     def count(self, *, items: int, day: str) -> None:
         """Count one question and the items it got."""
-        self.now = _sum(self.now, Delivered(1, int(items > 0), items, day))
+        with self._one_at_a_time:
+            self.now = _sum(self.now, Delivered(1, int(items > 0), items, day))
+        self._counted.set()
 
     def ever(self) -> Delivered:
         """All that was ever delivered from this folder, as far as it was saved, and by this."""
-        unsaved = replace(
-            self.now,
-            asked=self.now.asked - self._saved.asked,
-            answered=self.now.answered - self._saved.answered,
-            items=self.now.items - self._saved.items,
-        )
-        return _sum(self._stored(), unsaved)
+        with self._one_at_a_time:
+            return _sum(self._stored(), self._unsaved())
 
     def save(self) -> Delivered:
         """Add what is new to the file; several servers on one folder add up.
@@ -47,15 +54,53 @@ class Counts:
         Raises:
             CacheError: the folder cannot be written or locked.
         """
-        if self.now == self._saved:
-            return self._stored()
-        busy = f"another process has been writing to {self._folder} for long; try again"
-        with locked(self._folder / "lock", busy=busy, wait=5.0):
-            ever = self.ever()
-            with atomic_write(self._path) as file:
-                json.dump(asdict(ever), file)
-        self._saved = self.now
-        return ever
+        with self._one_at_a_time:
+            if self.now == self._saved:
+                return self._stored()
+            busy = f"another process has been writing to {self._folder} for long; try again"
+            with locked(self._folder / "lock", busy=busy, wait=5.0):
+                ever = _sum(self._stored(), self._unsaved())
+                with atomic_write(self._path) as file:
+                    json.dump(asdict(ever), file)
+            self._saved = self.now
+            return ever
+
+    def keep_saving(self) -> None:
+        """From now on save by itself, `SAVED_AFTER` a count; ``failure`` says why it could not."""
+        self._keeper = threading.Thread(target=self._keep, name="counts", daemon=True)
+        self._keeper.start()
+
+    def close(self) -> None:
+        """Save for the last time, as far as the folder lets it."""
+        self._closed.set()
+        self._counted.set()
+        if self._keeper is not None:
+            self._keeper.join()
+        self._try_to_save()
+
+    def _keep(self) -> None:
+        while not self._closed.is_set():
+            self._counted.wait()
+            self._closed.wait(SAVED_AFTER)
+            self._counted.clear()
+            self._try_to_save()
+
+    def _try_to_save(self) -> None:
+        try:
+            self.save()
+        except CacheError as error:
+            self.failure = str(error)
+        else:
+            self.failure = ""
+
+    def _unsaved(self) -> Delivered:
+        now, saved = self.now, self._saved
+        return Delivered(
+            now.asked - saved.asked,
+            now.answered - saved.answered,
+            now.items - saved.items,
+            now.last,
+        )
 
     def _stored(self) -> Delivered:
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fastrecall._data import data_folder
 from fastrecall.embedding import ModelInfo, embed_question, resolve_model
-from fastrecall.errors import CacheError, FastrecallError, InputError
+from fastrecall.errors import FastrecallError, InputError
 from fastrecall.search.answer import (
     Answer,
     Filters,
@@ -140,15 +140,16 @@ class ProjectMemory:
             return self._explained_ticket(index, *find_ticket(index, id))
 
     def status(self) -> Status:
-        """What there is, and what was delivered; adds the counts to their file."""
+        """What there is, and what was delivered; writes nothing."""
         with self._one_at_a_time:
             warnings = []
             index = None
             try:
                 index = self._opened()
-                self._counts.save()
             except FastrecallError as error:
                 warnings.append(str(error))
+            if self._counts.failure:
+                warnings.append(self._counts.failure)
             if self._notes.journal.damaged:
                 warnings.append(
                     f"{self._notes.journal.damaged} damaged lines in {self._notes.journal.path} "
@@ -170,12 +171,13 @@ class ProjectMemory:
                 warnings=warnings,
             )
 
+    def keep_counts(self) -> None:
+        """From now on keep the counts soon after each question, beside whatever else happens."""
+        self._counts.keep_saving()
+
     def close(self) -> None:
         """Keep the counts, as far as the folder lets them be kept."""
-        try:
-            self._counts.save()
-        except CacheError:
-            return
+        self._counts.close()
 
     def _opened(self) -> Index | None:
         """The index as it is now, and the notes read up to now."""
