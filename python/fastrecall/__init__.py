@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fastrecall.corpus import load_corpus
+    from fastrecall.dataset import VectorDataset, VectorWriter
     from fastrecall.embedding import embed
     from fastrecall.graph import Graph
     from fastrecall.measure.intervals import wilson
@@ -27,6 +28,8 @@ _HOMES = {
     "ExactIndex": "fastrecall.search.exact",
     "Graph": "fastrecall.graph",
     "Record": "fastrecall.study",
+    "VectorDataset": "fastrecall.dataset",
+    "VectorWriter": "fastrecall.dataset",
     "ask": "fastrecall.search.answer",
     "build_index": "fastrecall.search.index.build",
     "embed": "fastrecall.embedding",
@@ -42,6 +45,8 @@ __all__ = [
     "ExactIndex",
     "Graph",
     "Record",
+    "VectorDataset",
+    "VectorWriter",
     "ask",
     "build_index",
     "embed",

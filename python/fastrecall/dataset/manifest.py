@@ -1,0 +1,113 @@
+"""The manifest of a dataset: what it holds and which files; written last."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fastrecall._files import atomic_write
+from fastrecall.dataset.own import FILES, FileEntry
+from fastrecall.dataset.storage import Storage, checked_storage
+from fastrecall.errors import CacheError
+
+MANIFEST = "manifest.json"
+VERSION = 1
+_FORMAT = "fastrecall vectors"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A whole dataset. ``about`` says in any words what the vectors are of."""
+
+    dim: int
+    storage: Storage
+    files: tuple[FileEntry, ...]
+    about: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """Vectors in all files."""
+        return sum(file.rows for file in self.files)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all files."""
+        return sum(file.bytes for file in self.files)
+
+
+def finish_dataset(folder: Path, manifest: Manifest) -> None:
+    """Make a dataset of the files in a folder; files of an earlier, longer one go.
+
+    Raises:
+        CacheError: the folder cannot be written.
+    """
+    document = {
+        "format": _FORMAT,
+        "version": VERSION,
+        "dim": manifest.dim,
+        "storage": manifest.storage,
+        "rows": manifest.rows,
+        "bytes": manifest.bytes,
+        "about": manifest.about,
+        "files": [asdict(file) for file in manifest.files],
+    }
+    with atomic_write(folder / MANIFEST) as file:
+        json.dump({"sha256": _digest(document), **document}, file, indent=1, ensure_ascii=False)
+        file.write("\n")
+    listed = {file.name for file in manifest.files}
+    for path in folder.glob(FILES):
+        if path.name not in listed:
+            path.unlink(missing_ok=True)
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """What a folder's manifest says, or ``None`` when there is none of ours.
+
+    Raises:
+        CacheError: it cannot be read, is damaged, or of a newer version.
+    """
+    path = folder / MANIFEST
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise _damaged(path, str(error)) from error
+    if not isinstance(document, dict) or document.get("format") != _FORMAT:
+        raise _damaged(path, "it does not describe a vector dataset")
+    version = document.get("version")
+    if isinstance(version, int) and version > VERSION:
+        raise CacheError(
+            f"{path} is of version {version}, this fastrecall reads up to {VERSION}; "
+            "update fastrecall"
+        )
+    if document.pop("sha256", None) != _digest(document):
+        raise _damaged(path, "its checksum does not fit")
+    files = tuple(FileEntry(**entry) for entry in document["files"])
+    return Manifest(document["dim"], checked_storage(document["storage"]), files, document["about"])
+
+
+def forget_manifest(folder: Path) -> None:
+    """Make the dataset an unfinished one, before any of its files changes.
+
+    Raises:
+        CacheError: the folder cannot be written.
+    """
+    try:
+        (folder / MANIFEST).unlink(missing_ok=True)
+    except OSError as error:
+        raise CacheError(f"cannot write {folder}: {error.strerror or error}") from error
+
+
+def _digest(document: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+
+
+def _damaged(path: Path, reason: str) -> CacheError:
+    return CacheError(
+        f"{path} is damaged: {reason}; restore it, or remove it and write the dataset again "
+        "(whole files are kept)"
+    )
