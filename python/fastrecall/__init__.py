@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from fastrecall.corpus import load_corpus
     from fastrecall.dataset import VectorDataset, VectorWriter
     from fastrecall.embedding import embed
+    from fastrecall.embedding.stream import embed_to_dataset
     from fastrecall.graph import Graph
     from fastrecall.measure.intervals import wilson
     from fastrecall.search.answer import ask
@@ -33,6 +34,7 @@ _HOMES = {
     "ask": "fastrecall.search.answer",
     "build_index": "fastrecall.search.index.build",
     "embed": "fastrecall.embedding",
+    "embed_to_dataset": "fastrecall.embedding.stream",
     "evaluate": "fastrecall.study",
     "load_corpus": "fastrecall.corpus",
     "open_index": "fastrecall.search.index.opening",
@@ -50,6 +52,7 @@ __all__ = [
     "ask",
     "build_index",
     "embed",
+    "embed_to_dataset",
     "evaluate",
     "load_corpus",
     "open_index",

@@ -43,6 +43,7 @@ def matrix(column: pa.Array, path: Path, name: str, first: int) -> npt.NDArray[A
     """A list column as an array ``[n, dim]``; *first* is the row of the file that it begins at."""
     import pyarrow as pa
 
+    column.validate(full=True)  # Arrow trusts a damaged file, to the point of crashing
     where = f"{path}, column {name!r}, row"
     if column.null_count:
         row = first + column.is_null().index(True).as_py()

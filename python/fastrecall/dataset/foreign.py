@@ -40,6 +40,21 @@ def open_table(path: Path, column: str) -> Table:
         return kind(path, column)
 
 
+def survey(path: Path, column: str) -> tuple[int, int | None]:
+    """Rows and dimension of a file; the dimension is ``None`` where no row tells it.
+
+    Raises:
+        InputError: see `open_table`.
+    """
+    import pyarrow as pa
+
+    table = open_table(path, column)
+    if table.dim is None and table.rows:
+        with _readable(path, pa.ArrowException):
+            return table.rows, next(table.pieces(0, 1)).shape[1]
+    return table.rows, table.dim
+
+
 class ForeignFile:
     """Reads a file of somebody else's; every row is looked at for NaN and infinity.
 

@@ -107,28 +107,6 @@ def write_file(
     return FileEntry(path.name, rows, path.stat().st_size, zlib.crc32(proof))
 
 
-def proof_in(schema: pa.Schema) -> Proof | None:
-    """What a schema's metadata say, or ``None`` when the file is not one of ours.
-
-    Raises:
-        CacheError: it is of a newer version, or its proof cannot be read.
-    """
-    raw = (schema.metadata or {}).get(_KEY)
-    if raw is None:
-        return None
-    try:
-        document = json.loads(raw)
-        version = int(document["version"])
-        if version > VERSION:
-            raise CacheError(
-                f"it is of version {version}, this fastrecall reads up to {VERSION}; "
-                "update fastrecall"
-            )
-        return Proof(**{**document, "crc32": tuple(map(int, document["crc32"]))})
-    except (ValueError, TypeError, KeyError) as error:
-        raise CacheError("its checksums cannot be read; write it again") from error
-
-
 def is_own(path: Path) -> bool:
     """Whether a file is one that we wrote, of whatever version and under whatever name."""
     import pyarrow as pa
@@ -157,28 +135,23 @@ class OwnFile:
         self._path = path
         try:
             self._file = MappedFile(path)
-            if entry and len(self._file.buffer) != entry.bytes:
-                raise CacheError(f"it has {len(self._file.buffer)} bytes, expected {entry.bytes}")
+            size = len(self._file.buffer)
+            if entry and size != entry.bytes:
+                raise damaged(path, f"it has {size} bytes, expected {entry.bytes}")
             with pa.ipc.open_file(pa.py_buffer(self._file.buffer)) as reader:
-                proof = proof_in(reader.schema)
-                if proof is None:
-                    raise CacheError("it is not a file that fastrecall wrote")
+                proof = _proof_in(reader.schema, path)
                 batch = reader.get_batch(0)
+                batch.validate(full=True)  # Arrow trusts a damaged frame, to the point of crashing
             if entry and zlib.crc32(proof.encoded()) != entry.crc32:
-                raise CacheError("it is not the file that the manifest speaks of")
+                raise damaged(path, "it is not the file that the manifest speaks of")
             self.proof = proof
             self._values, self._scales = _arrays(batch, proof)
-        except CacheError as error:
-            raise CacheError(f"{path}: {error}") from None
         except FileNotFoundError as error:
             raise damaged(path, "it is missing") from error
-        except (pa.ArrowException, OSError, ValueError, KeyError, IndexError) as error:
-            raise damaged(
-                path, f"it cannot be read ({str(error).partition(chr(10))[0]})"
-            ) from error
-        self.entry = FileEntry(
-            path.name, proof.rows, len(self._file.buffer), zlib.crc32(proof.encoded())
-        )
+        except (pa.ArrowException, OSError, ValueError, TypeError, LookupError) as error:
+            reason = str(error).partition("\n")[0]
+            raise damaged(path, f"it cannot be read ({reason})") from error
+        self.entry = FileEntry(path.name, proof.rows, size, zlib.crc32(proof.encoded()))
         self._checked = np.zeros(_chunks(proof.rows), dtype=np.bool_)
 
     def read(self, start: int, stop: int) -> Vectors:
@@ -217,12 +190,39 @@ class OwnFile:
             self._checked[chunk] = True
 
 
-def damaged(path: Path, reason: str) -> CacheError:
-    """The error for a dataset's file that is not what was written."""
-    return CacheError(
+class DamagedFileError(CacheError):
+    """A dataset's file that is not what was written."""
+
+
+def damaged(path: Path, reason: str) -> DamagedFileError:
+    """The error for that file."""
+    return DamagedFileError(
         f"{path} of the vector dataset is damaged: {reason}; restore the file, or remove it and "
         "write the dataset again"
     )
+
+
+def whole_file(path: Path) -> OwnFile | None:
+    """A file that an earlier run wrote, or ``None`` where there is none that can be read.
+
+    Raises:
+        CacheError: it is of a newer version.
+    """
+    try:
+        return OwnFile(path)
+    except DamagedFileError:
+        return None
+
+
+def _proof_in(schema: pa.Schema, path: Path) -> Proof:
+    document = json.loads((schema.metadata or {})[_KEY])
+    version = int(document["version"])
+    if version > VERSION:
+        raise CacheError(
+            f"{path} is of version {version}, this fastrecall reads up to {VERSION}; "
+            "update fastrecall"
+        )
+    return Proof(**{**document, "crc32": tuple(map(int, document["crc32"]))})
 
 
 def _arrays(batch: pa.RecordBatch, proof: Proof) -> tuple[npt.NDArray[Any], Scales | None]:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrecall._term import progress
-from fastrecall.dataset.foreign import SUFFIXES, ForeignFile, open_table
+from fastrecall.dataset.foreign import SUFFIXES, ForeignFile, survey
 from fastrecall.dataset.manifest import Manifest, read_manifest
 from fastrecall.dataset.own import FileEntry, OwnFile, damaged, is_own
 from fastrecall.errors import CacheError, InputError
@@ -260,17 +260,15 @@ def _survey(paths: list[Path], column: str) -> tuple[tuple[FileEntry, ...], int]
     """Rows, sizes and the one dimension of files, from their heads."""
     files: list[FileEntry] = []
     dim: int | None = None
+    its_dim: int | None
     first = Path()
     for path in paths:
         if is_own(path):
             own = OwnFile(path)
-            entry = own.entry
-            its_dim: int | None = own.proof.dim
+            entry, its_dim = own.entry, own.proof.dim
         else:
-            table = open_table(path, column)
-            entry, its_dim = FileEntry("", table.rows, path.stat().st_size), table.dim
-            if its_dim is None:  # lists may have any length: look at the first
-                its_dim = next((piece.shape[1] for piece in table.pieces(0, 1)), None)
+            rows, its_dim = survey(path, column)
+            entry = FileEntry("", rows, path.stat().st_size)
         files.append(replace(entry, name=str(path)))
         if its_dim is None:
             continue

@@ -132,12 +132,12 @@ class ParquetTable:
             batch = self._next()
             skip = start - self._at
             piece = batch[skip : skip + stop - start]
-            rest = batch[skip + len(piece) :]
-            self._at += skip + len(piece)
-            self._rest = rest if len(rest) else None
+            used = min(skip + len(piece), len(batch))
+            self._at += used
+            self._rest = batch[used:] if used < len(batch) else None
+            start += len(piece)
             if len(piece):
                 yield piece
-            start = self._at
 
     def _go_to(self, row: int) -> None:
         """Make the batches to come begin at *row*, or before it in its row group."""
@@ -155,7 +155,10 @@ class ParquetTable:
     def _next(self) -> npt.NDArray[Any]:
         if self._rest is not None:
             return self._rest
+        at, self._at = self._at, self.rows  # whatever fails here, the next read begins anew
         batch = next(self._batches, None)
         if batch is None:
-            raise InputError(f"{self._path} ends at row {self._at}, its head says {self.rows}")
-        return matrix(batch.column(0), self._path, self._column, self._at)
+            raise InputError(f"{self._path} ends at row {at}, its head says {self.rows}")
+        vectors = matrix(batch.column(0), self._path, self._column, at)
+        self._at = at
+        return vectors

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from fastrecall._lock import locked
 from fastrecall.dataset.manifest import Manifest, finish_dataset, read_manifest
-from fastrecall.dataset.own import FileEntry, OwnFile, file_name, write_file
+from fastrecall.dataset.own import FileEntry, file_name, whole_file, write_file
 from fastrecall.dataset.storage import Storage, checked_storage, encode, first_not_finite
 from fastrecall.errors import CacheError, InputError
 from fastrecall.types import Vectors
@@ -182,16 +182,22 @@ class VectorWriter:
 
     def _whole(self, number: int) -> FileEntry | None:
         path = self.folder / file_name(number)
-        if not path.exists():
+        found = whole_file(path)
+        if found is None:
             return None
-        found = OwnFile(path)
         proof = found.proof
-        expected = (self.dim, self.storage, number * self._rows_per_file, "")
-        if (proof.dim, proof.storage, proof.start, proof.made_by) != expected:
+        start = number * self._rows_per_file
+        full = proof.rows == self._rows_per_file
+        last = not (self.folder / file_name(number + 1)).exists()
+        expected = (self.dim, self.storage, start, "")
+        if (proof.dim, proof.storage, proof.start, proof.made_by) != expected or not (
+            full or (last and proof.rows < self._rows_per_file)
+        ):
             raise CacheError(
-                f"{path} is the {proof.storage} file of another dataset (dim {proof.dim}, from row "
-                f"{proof.start}); expected {self.storage}, dim {self.dim}, from row {expected[2]}: "
-                "give the same options as before, or another folder"
+                f"{path} is of another dataset: {proof.rows} {proof.storage} vectors of dim "
+                f"{proof.dim} from row {proof.start}; expected {self._rows_per_file} "
+                f"{self.storage} vectors of dim {self.dim} from row {start}: give the same options "
+                "as before, or another folder"
             )
         # A file that is not full was the last one of a run that was stopped before its manifest.
-        return found.entry if proof.rows == self._rows_per_file else None
+        return found.entry if full else None
