@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import glob
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrecall._term import progress
-from fastrecall.dataset.foreign import SUFFIXES, ForeignFile, survey
+from fastrecall.dataset.finding import files_of, survey_files
+from fastrecall.dataset.foreign import ForeignFile
 from fastrecall.dataset.manifest import Manifest, read_manifest
-from fastrecall.dataset.own import FileEntry, OwnFile, damaged, is_own
+from fastrecall.dataset.own import OwnFile, damaged, is_own
 from fastrecall.errors import CacheError, InputError
 from fastrecall.types import Vectors
 
@@ -78,13 +76,13 @@ class VectorDataset:
             self._about = manifest.about
             _check_sizes(self._folder, manifest)
         else:
-            paths = _paths(source)
+            paths = files_of(source)
             if isinstance(source, (str, PathLike)) and folder.is_dir() and any(map(is_own, paths)):
                 raise CacheError(
                     f"{folder} holds the beginning of a vector dataset and no manifest; finish it "
                     "with a writer that goes on, or name its files one by one"
                 )
-            self._files, self._dim = _survey(paths, column)
+            self._files, self._dim = survey_files(paths, column)
         self._starts = np.cumsum([0, *(file.rows for file in self._files)])
         self._start_reading()
 
@@ -228,60 +226,3 @@ def _check_sizes(folder: Path, manifest: Manifest) -> None:
             raise damaged(path, f"it is missing ({error.strerror})") from error
         if size != file.bytes:
             raise damaged(path, f"it has {size} bytes, expected {file.bytes}")
-
-
-def _paths(source: str | PathLike[str] | Sequence[str | PathLike[str]]) -> list[Path]:
-    """The files that a user means."""
-    if not isinstance(source, (str, PathLike)):
-        return [Path(path).expanduser().absolute() for path in source]
-    path = Path(source).expanduser()
-    if path.is_file():
-        return [path.absolute()]
-    if path.is_dir():
-        found = [one for one in path.iterdir() if one.suffix.lower() in SUFFIXES]
-    elif glob.has_magic(str(path)):
-        found = [Path(one) for one in glob.glob(str(path), recursive=True)]  # noqa: PTH207
-    else:
-        raise InputError(f"{source} does not exist; expected a folder or file of vectors")
-    # Names with a dot or underscore are what other writers leave beside their data.
-    found = [one.absolute() for one in found if one.is_file() and one.name[0] not in "._"]
-    return sorted(found, key=_natural)
-
-
-def _natural(path: Path) -> list[tuple[int, str]]:
-    """Sorts numbers in names by their value."""
-    return [
-        (int(part), "") if part.isdecimal() else (-1, part)
-        for part in re.split(r"(\d+)", str(path))
-    ]
-
-
-def _survey(paths: list[Path], column: str) -> tuple[tuple[FileEntry, ...], int]:
-    """Rows, sizes and the one dimension of files, from their heads."""
-    files: list[FileEntry] = []
-    dim: int | None = None
-    its_dim: int | None
-    first = Path()
-    for path in paths:
-        if is_own(path):
-            own = OwnFile(path)
-            entry, its_dim = own.entry, own.proof.dim
-        else:
-            rows, its_dim = survey(path, column)
-            entry = FileEntry("", rows, path.stat().st_size)
-        files.append(replace(entry, name=str(path)))
-        if its_dim is None:
-            continue
-        if dim is None:
-            dim, first = its_dim, path
-        elif its_dim != dim:
-            raise InputError(
-                f"{path}, column {column!r}: vectors of {its_dim} numbers, those of {first} have "
-                f"{dim}; expected the same in all files"
-            )
-    if dim is None or dim < 1:
-        raise InputError(
-            f"no vectors in {', '.join(map(str, paths[:3])) or 'no files'}; expected files "
-            f"({', '.join(SUFFIXES)}) with vectors of one number or more"
-        )
-    return tuple(files), dim

@@ -114,9 +114,7 @@ def embed_to_dataset(
         rows_per_file,
     )
     tasks = (
-        _packed(texts, rows_per_file)  # type: ignore[arg-type]  # not a sequence: batches
-        if source is None
-        else _tasks_of(len(source), rows_per_file)
+        _packed(texts, rows_per_file) if source is None else _tasks_of(len(source), rows_per_file)
     )
     steps = len(source) if progress and source is not None else 0
     busy = f"another process is writing vectors to {folder}; wait until it is done"
