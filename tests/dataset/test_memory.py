@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fastrecall.dataset import VectorWriter
+from fastrecall.dataset import VectorDataset, VectorWriter
 
 ROWS, DIM = 200_000, 384
 BOUND = 110 << 20  # the vectors are 307 MB as float32
@@ -38,6 +38,11 @@ WRITE = f"""
 with VectorWriter(sys.argv[1], dim={DIM}, storage="float16", rows_per_file=32768) as writer:
     for start in range(0, {ROWS}, 4096):
         writer.append(np.full((min(4096, {ROWS} - start), {DIM}), 0.5, np.float32))
+"""
+EMBED = """
+from fastrecall.embedding.stream import embed_to_dataset
+batches = ([f"issue {n} of {n % 7}" for n in range(at, at + 500)] for at in range(0, 60_000, 500))
+embed_to_dataset(batches, sys.argv[1], model="fake", rows_per_file=2000)
 """
 
 pytestmark = pytest.mark.skipif(
@@ -86,3 +91,10 @@ def test_reading_one_file_of_somebody_else(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_writing_a_dataset(tmp_path: Path) -> None:
     assert grown(tmp_path, WRITE) < BOUND
+
+
+@pytest.mark.slow
+def test_embedding_into_a_dataset(tmp_path: Path) -> None:
+    # 92 MB of vectors in the end, 3 MB in a file.
+    assert grown(tmp_path, EMBED) < 50 << 20
+    assert len(VectorDataset(tmp_path)) == 60_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -124,6 +125,18 @@ def test_a_pickled_dataset_is_small_and_reads_on(tmp_path: Path) -> None:
     frozen = pickle.dumps(dataset)
     assert len(frozen) < 2000
     assert np.array_equal(pickle.loads(frozen).read(500, 2500), vectors[500:2500])
+
+
+def test_many_threads_may_read_one_dataset(tmp_path: Path) -> None:
+    vectors = some(6000, 16)
+    dataset = VectorDataset(write(tmp_path / "v", vectors, storage="float32", rows_per_file=500))
+
+    def read(seed: int) -> bool:
+        spans = np.sort(np.random.default_rng(seed).integers(0, 6001, (80, 2)), axis=1)
+        return all(np.array_equal(dataset.read(a, b), vectors[a:b]) for a, b in spans.tolist())
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(read, range(16)))
 
 
 def test_a_writer_takes_read_only_and_strided_arrays(tmp_path: Path) -> None:
