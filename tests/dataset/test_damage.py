@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fastrecall.dataset import Storage, VectorDataset, VectorWriter
+from fastrecall.dataset import Storage, VectorDataset, VectorWriter, own
 from fastrecall.dataset.manifest import MANIFEST
 from fastrecall.dataset.own import CHUNK_ROWS
 from fastrecall.dataset.storage import encode
@@ -129,7 +129,7 @@ def more_rows(document: dict[str, object]) -> None:
     ("change", "message"),
     [
         (newer, "is of version 2, this fastrecall reads up to 1; update fastrecall"),
-        (no_format, "it does not describe a vector dataset"),
+        (no_format, "the beginning of a vector dataset and no manifest"),
         (more_rows, "its checksum does not fit"),
     ],
 )
@@ -144,7 +144,18 @@ def test_a_manifest_that_does_not_count(
         VectorDataset(folder)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe"])
+def test_a_file_of_a_newer_version(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as later:
+        later.setattr(own, "VERSION", 2)
+        written(folder.parent / "w", "int8")
+    with pytest.raises(CacheError, match="is of version 2, this fastrecall reads up to 1"):
+        VectorDataset(folder.parent / "w").read(0, 1)
+    (folder.parent / "w" / MANIFEST).unlink()
+    with pytest.raises(CacheError, match="is of version 2"):
+        VectorWriter(folder.parent / "w", dim=4, storage="int8", rows_per_file=3000)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe"])
 def test_a_manifest_that_is_none(folder: Path, content: bytes) -> None:
     (folder / MANIFEST).write_bytes(content)
     with pytest.raises(CacheError, match=r"manifest\.json is damaged"):

@@ -12,8 +12,8 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from fastrecall.dataset import VectorDataset
-from fastrecall.errors import InputError
+from fastrecall.dataset import VectorDataset, VectorWriter
+from fastrecall.errors import CacheError, InputError
 
 VECTORS = np.random.default_rng(3).standard_normal((10_000, 12)).astype(np.float32)
 
@@ -125,6 +125,14 @@ def test_folders_patterns_and_lists_of_mixed_files(tmp_path: Path) -> None:
     assert np.array_equal(
         VectorDataset(backwards).read(0, 4000), np.concatenate([parts[1], parts[0]])
     )
+
+
+def test_a_manifest_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    npy(tmp_path / "v.npy", VECTORS)
+    (tmp_path / "manifest.json").write_text('{"format": "other"}')
+    assert len(VectorDataset(tmp_path)) == len(VECTORS)
+    with pytest.raises(CacheError, match="is not of a vector dataset; choose another folder"):
+        VectorWriter(tmp_path, dim=12)
 
 
 def test_another_column(tmp_path: Path) -> None:

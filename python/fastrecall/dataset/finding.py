@@ -32,12 +32,10 @@ def files_of(source: str | PathLike[str] | Sequence[str | PathLike[str]]) -> lis
     return sorted(found, key=_natural)
 
 
-def _natural(path: Path) -> list[tuple[int, str]]:
-    """Sorts numbers in names by their value."""
-    return [
-        (int(part), "") if part.isdecimal() else (-1, part)
-        for part in re.split(r"(\d+)", str(path))
-    ]
+def _natural(path: Path) -> tuple[list[tuple[int, str]], str]:
+    """Sorts numbers in names by their value; by spelling where that is the same."""
+    parts = re.split(r"([0-9]+)", str(path))
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts], str(path)
 
 
 def survey_files(paths: list[Path], column: str) -> tuple[tuple[FileEntry, ...], int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field
@@ -60,7 +61,8 @@ def finish_dataset(folder: Path, manifest: Manifest) -> None:
     listed = {file.name for file in manifest.files}
     for path in folder.glob(FILES):
         if path.name not in listed:
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # nobody reads what is not listed
+                path.unlink()
 
 
 def read_manifest(folder: Path) -> Manifest | None:
@@ -77,7 +79,7 @@ def read_manifest(folder: Path) -> Manifest | None:
     except (OSError, ValueError) as error:
         raise _damaged(path, str(error)) from error
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise _damaged(path, "it does not describe a vector dataset")
+        return None
     version = document.get("version")
     if isinstance(version, int) and version > VERSION:
         raise CacheError(
@@ -88,6 +90,16 @@ def read_manifest(folder: Path) -> Manifest | None:
         raise _damaged(path, "its checksum does not fit")
     files = tuple(FileEntry(**entry) for entry in document["files"])
     return Manifest(document["dim"], checked_storage(document["storage"]), files, document["about"])
+
+
+def refuse_other_manifest(folder: Path) -> None:
+    """Leave a ``manifest.json`` alone that is not ours, or that a newer version wrote.
+
+    Raises:
+        CacheError: there is one.
+    """
+    if read_manifest(folder) is None and (folder / MANIFEST).exists():
+        raise CacheError(f"{folder / MANIFEST} is not of a vector dataset; choose another folder")
 
 
 def forget_manifest(folder: Path) -> None:

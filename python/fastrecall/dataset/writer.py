@@ -12,7 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrecall._lock import locked
-from fastrecall.dataset.manifest import Manifest, finish_dataset, read_manifest
+from fastrecall.dataset.manifest import (
+    Manifest,
+    finish_dataset,
+    read_manifest,
+    refuse_other_manifest,
+)
 from fastrecall.dataset.own import FileEntry, file_name, whole_file, write_file
 from fastrecall.dataset.storage import Storage, checked_storage, encode, first_not_finite
 from fastrecall.errors import CacheError, InputError
@@ -170,6 +175,7 @@ class VectorWriter:
 
     def _kept(self) -> list[FileEntry]:
         """The whole files of an earlier run, up to the first that is missing or not full."""
+        refuse_other_manifest(self.folder)
         if read_manifest(self.folder):
             raise CacheError(
                 f"{self.folder} holds a finished vector dataset; choose another folder, or remove "

@@ -17,7 +17,12 @@ from typing import cast
 from fastrecall._lock import locked
 from fastrecall._term import progress as progress_bar
 from fastrecall.dataset import Storage, VectorDataset
-from fastrecall.dataset.manifest import Manifest, finish_dataset, forget_manifest, read_manifest
+from fastrecall.dataset.manifest import (
+    Manifest,
+    finish_dataset,
+    forget_manifest,
+    refuse_other_manifest,
+)
 from fastrecall.dataset.own import FileEntry, OwnFile, file_name, whole_file, write_file
 from fastrecall.dataset.storage import checked_storage, encode
 from fastrecall.embedding.models import ModelInfo, resolve_model
@@ -146,12 +151,9 @@ def embed_file(job: _Job, task: _Task, threads: int) -> FileEntry:
             )
     made_from = _digest(texts, start)
     path = job.folder / file_name(task.number)
-    found = whole_file(path)
+    found = _finished(path, (start, len(texts), job.storage, job.identity, made_from))
     if found is not None:
-        proof = found.proof
-        expected = (start, len(texts), job.storage, job.identity, made_from)
-        if (proof.start, proof.rows, proof.storage, proof.made_by, proof.made_from) == expected:
-            return found.entry
+        return found
     vectors, report = embed_with_report(
         texts, model=job.model, threads=threads, cache=job.cache, progress=False
     )
@@ -163,6 +165,16 @@ def embed_file(job: _Job, task: _Task, threads: int) -> FileEntry:
     forget_manifest(job.folder)
     values, scales = encode(vectors, job.storage)
     return write_file(path, values, scales, start=start, made_by=job.identity, made_from=made_from)
+
+
+def _finished(path: Path, expected: tuple[int, int, str, str, str]) -> FileEntry | None:
+    """The file of an earlier run, if it is of the same texts, model and storage."""
+    found = whole_file(path)
+    if found is None:
+        return None
+    proof = found.proof
+    same = (proof.start, proof.rows, proof.storage, proof.made_by, proof.made_from) == expected
+    return found.entry if same else None
 
 
 def _tasks_of(rows: int, rows_per_file: int) -> Iterator[_Task]:
@@ -188,7 +200,7 @@ def _packed(batches: Iterable[Sequence[str]], rows_per_file: int) -> Iterator[_T
 
 def _refuse_another(job: _Job, info: ModelInfo) -> None:
     """Leave a folder alone that holds the vectors of another job."""
-    read_manifest(job.folder)  # a damaged or newer one is not written over
+    refuse_other_manifest(job.folder)
     first = whole_file(job.folder / file_name(0))
     if first is None:
         return
