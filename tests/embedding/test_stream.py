@@ -50,16 +50,10 @@ def test_the_vectors_are_those_of_embed(tmp_path: Path, rows: int) -> None:
     assert dataset.about["model"]["name"] == "fake"
 
 
-def test_a_real_model_gives_each_file_the_bits_of_embed(tmp_path: Path) -> None:
+def test_a_real_model_gives_the_bits_of_embed(tmp_path: Path) -> None:
     texts = TEXTS[:45]
-    dataset = embed_to_dataset(texts, tmp_path / "v", rows_per_file=20)
-    for start in (0, 20, 40):
-        part = fe.embed(texts[start : start + 20], cache=False)
-        assert np.array_equal(dataset.read(start, start + len(part)), part)
-    whole = fe.embed(texts, cache=False)
-    np.testing.assert_allclose(dataset.read(0, 45), whole, atol=1e-6)
-    one_file = embed_to_dataset(texts, tmp_path / "w", threads=1)
-    assert np.array_equal(one_file.read(0, 45), whole)
+    dataset = embed_to_dataset(texts, tmp_path / "v", rows_per_file=20, threads=1)
+    assert np.array_equal(dataset.read(0, 45), fe.embed(texts, cache=False))
 
 
 @pytest.mark.parametrize("storage", ["float16", "int8"])

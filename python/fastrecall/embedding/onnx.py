@@ -133,9 +133,9 @@ class OnnxEncoder:
         if self._model.pooling == "cls":
             pooled = states[:, 0]
         else:
-            weights = mask.astype(np.float32)
-            pooled = np.matmul(weights[:, None, :], states)[:, 0]
-            # dividing by the number of tokens would be undone by the next line
+            # Token after token: a matrix product would add in an order that depends on how far the
+            # batch is padded. Dividing by the number of tokens would be undone by the next line.
+            pooled = np.add.reduce(states * mask.astype(np.float32)[:, :, None], axis=1)
         norms = np.linalg.norm(pooled, axis=1, keepdims=True)
         if not np.all(np.isfinite(norms)) or not np.all(norms > 0):
             raise ModelError(f"{self._model.path} returns vectors that are zero or not finite")

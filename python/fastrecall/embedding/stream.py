@@ -72,9 +72,8 @@ def embed_to_dataset(
 
     Holds the texts and vectors of one file in memory. Called again after it was stopped, it goes on
     at the first file that is not whole; called again with some texts changed, it embeds anew only
-    the files that they are in. A file's vectors are those of ``embed(texts of that file)``, to the
-    bit where the storage is float32; beside other texts a vector may differ by 1e-7, as `embed`
-    says.
+    the files that they are in. The vectors are those of ``embed(texts)``, to the bit where the
+    storage is float32.
 
     Args:
         texts: a sequence, of which one file's slice is taken at a time (for an *executor* on other
