@@ -1,0 +1,6 @@
+"""Search in more than fits in memory: block after block, with the results of one big index."""
+
+from fastrecall.search.blocks.exact import BlockedIndex
+from fastrecall.search.blocks.sources import ArraySource, NpySource
+
+__all__ = ["ArraySource", "BlockedIndex", "NpySource"]

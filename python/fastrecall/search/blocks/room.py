@@ -1,0 +1,76 @@
+"""How many vectors and queries fit in an amount of memory.
+
+Counted is all that a task of exact search allocates: what it reads, the index that is made of it,
+and for each query its vector, its lists and its results.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fastrecall.errors import InputError
+
+ROW_STEP = 16
+"""The engine pads rows to a multiple of this many values."""
+
+MANY_QUERIES = 384
+"""From as many on, one byte a value pays: making codes costs about what they save 350 queries."""
+
+_QUERIES_AT_ONCE = 4096
+_LIST = 512 + 96  # pairs of one query that the engine keeps while it screens, at usual k
+_FEWEST_ROWS, _MOST_ROWS = 4096, 65536
+_ROWS_A_QUERY = 256
+
+
+@dataclass(frozen=True)
+class Room:
+    """The sums for vectors of *dim* values, *k* results a query and *threads* threads."""
+
+    memory: int
+    dim: int
+    k: int
+    threads: int
+
+    def bytes_a_row(self, queries: int, mask_rows: int) -> int:
+        """What one vector of a block takes: as read, as a unit vector, its codes, its mask."""
+        padded = -(-self.dim // ROW_STEP) * ROW_STEP
+        codes = padded + 8 if queries >= MANY_QUERIES else 0
+        return 4 * self.dim + 4 * padded + codes + mask_rows
+
+    def bytes_a_query(self) -> int:
+        """What a query takes: three copies of its vector, its results, two lists and their sort."""
+        padded = -(-self.dim // ROW_STEP) * ROW_STEP
+        return 4 * (self.dim + 2 * padded) + 64 * self.k + 16
+
+    def bytes_of_lists(self, queries: int) -> int:
+        """What the engine's lists take while it screens."""
+        length = max(_LIST, 4 * self.k + 96) + 2 * self.k
+        return 8 * length * min(queries, _QUERIES_AT_ONCE) * self.threads
+
+    def most_queries(self, queries: int) -> int:
+        """As many of *queries* as may be asked at once: half of the memory is theirs."""
+        fits = self.memory // 2
+        most = (fits - self.bytes_of_lists(_QUERIES_AT_ONCE)) // self.bytes_a_query()
+        if most < _QUERIES_AT_ONCE:
+            most = fits // (self.bytes_a_query() + self.bytes_of_lists(1))
+        if queries and most < 1:
+            raise self._too_little(self.bytes_a_query() + self.bytes_of_lists(1), "one query")
+        return max(1, min(queries, most))
+
+    def rows_of_block(self, queries: int, mask_rows: int = 0) -> int:
+        """How many vectors to read at once for so many queries.
+
+        Few queries read small blocks, which are still in the cache when they are searched; many
+        read larger ones, since in each block their lists begin anew.
+        """
+        left = self.memory - queries * self.bytes_a_query() - self.bytes_of_lists(queries)
+        fits = left // self.bytes_a_row(queries, mask_rows)
+        if fits < 1:
+            raise self._too_little(self.bytes_a_row(queries, mask_rows), "one vector")
+        return min(fits, max(_FEWEST_ROWS, min(_MOST_ROWS, _ROWS_A_QUERY * queries)))
+
+    def _too_little(self, needed: int, what: str) -> InputError:
+        return InputError(
+            f"memory is {self.memory} bytes, and half of it has no room for {what} of "
+            f"{self.dim} dimensions with k = {self.k} ({needed} bytes); give more"
+        )
