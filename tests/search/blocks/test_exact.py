@@ -12,8 +12,7 @@ from tests.oracles import topk as oracle
 
 from fastrecall import ExactIndex
 from fastrecall.errors import InputError
-from fastrecall.search.blocks import ArraySource, BlockedIndex, NpySource
-from fastrecall.search.blocks import exact as module
+from fastrecall.search.blocks import ArraySource, BlockedIndex, NpySource, exact, room
 
 PACKAGE = Path(__file__).parents[3] / "python"
 
@@ -23,8 +22,8 @@ def cut(monkeypatch):
     """Makes blocks and tasks of so many vectors."""
 
     def into(block, task=10**9):
-        monkeypatch.setattr(module.Room, "rows_of_block", lambda *_: max(1, block))
-        monkeypatch.setattr(module, "ROWS_OF_TASK", max(1, task))
+        monkeypatch.setattr(room.Room, "rows_of_block", lambda *_: max(1, block))
+        monkeypatch.setattr(exact, "ROWS_OF_TASK", max(1, task))
 
     return into
 
@@ -73,7 +72,7 @@ def test_ties_across_blocks_and_tasks_go_to_the_lower_id(cut, task):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
-@pytest.mark.parametrize("count", [1, 9, 70, module.MANY_QUERIES + 3])
+@pytest.mark.parametrize("count", [1, 9, 70, room.MANY_QUERIES + 3])
 def test_threads_and_number_of_queries_change_nothing(cut, threads, count):
     cut(130, 300)
     vectors, queries = awkward(900, 33), normal(count, 33, 3)
@@ -103,7 +102,7 @@ def test_batches_that_do_not_fit_are_asked_in_parts():
     random = np.random.default_rng(7)
     exclude, mask = random.integers(0, 3000, 500), random.random((500, 3000)) < 0.9
     index = blocked(vectors, memory="1MB", threads=1)
-    assert module.Room(1_000_000, 16, 10, 1).most_queries(500) < 500
+    assert room.Room(1_000_000, 16, 10, 1).most_queries(500) < 500
     got = index.search(queries, 10, exclude=exclude, mask=mask)
     assert_equal(got, ExactIndex(vectors).search(queries, 10, exclude=exclude, mask=mask))
 
@@ -175,7 +174,7 @@ def test_a_file_that_was_cut_off_is_told(tmp_path):
     source = NpySource(path)
     with path.open("r+b") as file:
         file.truncate(5000)
-    with pytest.raises(InputError, match="any more"):
+    with pytest.raises(InputError, match="has become shorter"):
         BlockedIndex(source, memory="64MB").search(normal(1, 40), 3)
 
 

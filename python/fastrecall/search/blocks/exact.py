@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
 
 import numpy as np
 import numpy.typing as npt
@@ -14,17 +14,17 @@ from fastrecall._term import progress
 from fastrecall._threads import resolve_threads
 from fastrecall.errors import InputError
 from fastrecall.execution import Executor, LocalExecutor
+from fastrecall.search.blocks.knn import knn_graph
 from fastrecall.search.blocks.parts import (
     Flags,
     IdsOfQueries,
-    Range,
     checked_flags,
     merged,
-    nothing_found,
     ranges,
 )
-from fastrecall.search.blocks.room import MANY_QUERIES, Room
-from fastrecall.types import Ids, Scores, Vectors, VectorSource
+from fastrecall.search.blocks.room import Room
+from fastrecall.search.blocks.scan import Question, search_range
+from fastrecall.types import Ids, Scores, VectorSource
 
 ROWS_OF_TASK = 1 << 18
 """Vectors that a task searches: enough that sending its results costs nothing beside."""
@@ -126,62 +126,34 @@ class BlockedIndex:
                 ids[begin:end], scores[begin:end] = best
         return ids, scores
 
+    def knn_graph(
+        self, k: int, *, folder: str | os.PathLike[str] | None = None
+    ) -> tuple[Ids, Scores]:
+        """The *k* nearest other vectors of every vector: `ExactIndex.knn_graph`.
 
-@dataclass(frozen=True)
-class Question:
-    """What all tasks of a search share."""
+        Vectors that fit in the memory together are compared pair by pair; else each part of them
+        asks all others, which takes twice as long.
 
-    source: VectorSource
-    queries: Vectors
-    room: Room
-    exclude: IdsOfQueries | None
-    mask: Flags | None
+        Args:
+            k: how many, at least 1.
+            folder: keeps each part of the graph as a file as soon as it is found, 8 bytes a
+                neighbour. What is there from an earlier call, stopped or not, of the same vectors
+                and the same *k* is not computed again; a part that is damaged or of other vectors
+                is. With an executor of several machines, all of them must see it.
 
+        Returns:
+            ids int32 ``[n, k]`` and scores float32 ``[n, k]``; -1 and nan past the end.
 
-def search_range(question: Question, task: Range, threads: int) -> tuple[Ids, Scores]:
-    """The best among the rows of *task*, for each query."""
-    count, k = len(question.queries), question.room.k
-    masks = 0 if question.mask is None else len(question.mask)
-    best = nothing_found(count, k)
-    for start, stop in ranges(*task, question.room.rows_of_block(count, masks)):
-        index = block_index(question.source, start, stop, count, threads)
-        absent = None if question.exclude is None else question.exclude.within(start, stop)
-        found = index.search(
-            question.queries,
-            k,
-            exclude_offsets=None if absent is None else absent.offsets,
-            exclude_ids=None if absent is None else absent.ids,
-            mask=None if question.mask is None else question.mask[:, start:stop],
-            threads=threads,
-        )
-        del index  # before the next one is made
-        best = merged(best, found, start=start)
-    return best
+        Raises:
+            InputError: as `search`.
+            CacheError: the folder cannot be written.
 
-
-def block_index(
-    source: VectorSource, start: int, stop: int, queries: int, threads: int
-) -> _core.ExactIndex:
-    """An index of some rows, in the form that is cheapest for so many queries.
-
-    Raises:
-        InputError: a row is not finite, or the source gave other rows than it said it has.
-    """
-    rows = source.read(start, stop)
-    if rows.shape != (stop - start, source.dim):
-        raise InputError(
-            f"the source gave {rows.shape} for rows {start} to {stop}; "
-            f"expected {(stop - start, source.dim)}"
-        )
-    storage = "int8" if queries >= MANY_QUERIES else "float32"
-    try:
-        return _core.ExactIndex(rows, storage=storage, threads=threads)
-    except InputError as error:  # speaks of the row within the block
-        bad = np.argwhere(~np.isfinite(rows))
-        if not len(bad):
-            raise
-        row, column = bad[0]
-        raise InputError(
-            f"vectors: row {start + row}, column {column} is {rows[row, column]}; "
-            "expected finite numbers (float32)"
-        ) from error
+        >>> from fastrecall.search.blocks import ArraySource
+        >>> vectors = np.array([[1.0, 0], [1, 1], [0, 1]])
+        >>> BlockedIndex(ArraySource(vectors), memory="1MB").knn_graph(1)[0].ravel()
+        array([1, 0, 1], dtype=int32)
+        """
+        if k < 1:
+            raise InputError(f"k is {k}; expected 1 or more")
+        room = Room(self._memory, self.dim, k, self._threads)
+        return knn_graph(self._source, room, self._executor, folder)

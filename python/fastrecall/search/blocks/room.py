@@ -18,6 +18,7 @@ MANY_QUERIES = 384
 
 _QUERIES_AT_ONCE = 4096
 _LIST = 512 + 96  # pairs of one query that the engine keeps while it screens, at usual k
+_PAIR_LIST = 128
 _FEWEST_ROWS, _MOST_ROWS = 4096, 65536
 _ROWS_A_QUERY = 256
 
@@ -68,6 +69,15 @@ class Room:
         if fits < 1:
             raise self._too_little(self.bytes_a_row(queries, mask_rows), "one vector")
         return min(fits, max(_FEWEST_ROWS, min(_MOST_ROWS, _ROWS_A_QUERY * queries)))
+
+    def holds_graph(self, rows: int) -> bool:
+        """Whether so many vectors can find each other at once: with a coded query and a list each.
+
+        The graph itself is the caller's.
+        """
+        padded = -(-self.dim // ROW_STEP) * ROW_STEP
+        lists = 8 * (max(_PAIR_LIST, 4 * self.k) + 64) + 16 * self.k
+        return rows * (self.bytes_a_row(MANY_QUERIES, 0) + padded + 64 + lists) <= self.memory
 
     def _too_little(self, needed: int, what: str) -> InputError:
         return InputError(

@@ -38,10 +38,10 @@ class ArraySource:
 
 
 class NpySource:
-    """The rows of a `.npy` file, mapped a block at a time.
+    """The rows of a `.npy` file, read a block at a time. Pickled, it is a path.
 
-    A block's pages leave this process with the array that `read` returned: a map of the whole
-    file would keep all that was ever read resident. Pickled, it is a path.
+    Rows are read and not mapped: pages of a map stay with the process, and a file that is cut off
+    while it is mapped ends it.
 
     Args:
         path: a file that ``numpy.save`` wrote: a matrix ``[n, dim]`` of floating-point numbers.
@@ -78,21 +78,23 @@ class NpySource:
         return int(self._shape[1])
 
     def read(self, start: int, stop: int) -> Vectors:
-        """The rows from *start* to before *stop*, float32; read-only where that is stored.
+        """The rows from *start* to before *stop*, float32.
 
         Raises:
             InputError: the file has gone or become shorter.
         """
         stop = min(stop, len(self))
-        if start >= stop:
-            return np.empty((0, self.dim), np.float32)
+        values = max(0, stop - start) * self.dim
         offset = self._offset + start * self.dim * self._dtype.itemsize
-        shape = (stop - start, self.dim)
         try:
-            rows = np.memmap(self._path, self._dtype, mode="r", offset=offset, shape=shape)
-        except (OSError, ValueError) as error:
+            rows = np.fromfile(self._path, self._dtype, values, offset=offset)
+        except OSError as error:
             raise InputError(f"cannot read {self._path} any more: {error}") from error
-        return np.asarray(rows, np.float32)
+        if rows.size != values:
+            raise InputError(
+                f"{self._path} has become shorter: it ends before row {stop} of {len(self)}"
+            )
+        return rows.reshape(-1, self.dim).astype(np.float32, copy=False)
 
 
 def _check(vectors: npt.NDArray[np.generic], name: str) -> None:

@@ -1,0 +1,163 @@
+"""The nearest neighbours of vectors that need not fit in memory, a part of the graph a task."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fastrecall._files import atomic_write
+from fastrecall._term import progress
+from fastrecall.errors import CacheError
+from fastrecall.execution import Executor
+from fastrecall.search.blocks.parts import IdsOfQueries, Range, nothing_found, ranges
+from fastrecall.search.blocks.room import Room
+from fastrecall.search.blocks.scan import Question, block_index, search_range
+from fastrecall.types import Ids, Scores, VectorSource
+
+ROWS_OF_PART = 1 << 16
+"""Vectors whose neighbours one task finds: each task reads all vectors, so not too few."""
+
+_VERSION = 1
+_DIGEST = 16
+
+
+def knn_graph(
+    source: VectorSource, room: Room, executor: Executor, folder: str | os.PathLike[str] | None
+) -> tuple[Ids, Scores]:
+    """See `BlockedIndex.knn_graph`."""
+    size = len(source)
+    ids, scores = nothing_found(size, room.k)
+    at_once = room.holds_graph(size)
+    tasks = ranges(0, size, max(1, size) if at_once else ROWS_OF_PART)
+    parts = None
+    with progress("nearest neighbours", len(tasks)) as advance:
+        if folder is not None:
+            parts = Parts(Path(folder), _key(source, room, executor), room.k)
+            missing = []
+            for task in tasks:
+                if (found := parts.read(task)) is None:
+                    missing.append(task)
+                    continue
+                ids[slice(*task)], scores[slice(*task)] = found
+                advance(1)
+            tasks = missing
+        job = _Job(source, room, at_once, parts)
+        for task, found in zip(tasks, executor.map(neighbours_of, tasks, shared=job), strict=True):
+            if parts is not None and (found := parts.read(task)) is None:
+                raise CacheError(
+                    f"{parts.path(task)} was written and is not whole; is the folder one that all "
+                    "workers share?"
+                )
+            assert found is not None
+            ids[slice(*task)], scores[slice(*task)] = found
+            advance(1)
+    return ids, scores
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Files of neighbours in a folder.
+
+    A file is a digest of all that follows, a key that tells which vectors, *k* and rows it belongs
+    to, ids and scores.
+    """
+
+    folder: Path
+    key: bytes
+    k: int
+
+    def path(self, task: Range) -> Path:
+        """The file of a range of vectors."""
+        return self.folder / f"neighbours-{task[0]:012}"
+
+    def write(self, task: Range, ids: Ids, scores: Scores) -> None:
+        """Write a part, whole or not at all.
+
+        Raises:
+            CacheError: the folder cannot be written.
+        """
+        content = self._key(task) + ids.astype("<i4").tobytes() + scores.astype("<f4").tobytes()
+        with atomic_write(self.path(task), binary=True) as file:
+            file.write(_digest([content]))
+            file.write(content)
+
+    def _key(self, task: Range) -> bytes:
+        return _digest([self.key, repr(task).encode()])
+
+    def read(self, task: Range) -> tuple[Ids, Scores] | None:
+        """A part that is there, of these vectors, and unchanged; else None."""
+        try:
+            data = self.path(task).read_bytes()
+        except OSError:
+            return None
+        shape = (task[1] - task[0], self.k)
+        ids_at = 2 * _DIGEST
+        scores_at = ids_at + 4 * shape[0] * shape[1]
+        if (
+            len(data) != 2 * scores_at - ids_at
+            or data[_DIGEST:ids_at] != self._key(task)
+            or data[:_DIGEST] != _digest([data[_DIGEST:]])
+        ):
+            return None
+        return (
+            np.frombuffer(data[ids_at:scores_at], "<i4").reshape(shape),
+            np.frombuffer(data[scores_at:], "<f4").reshape(shape),
+        )
+
+
+@dataclass(frozen=True)
+class _Job:
+    source: VectorSource
+    room: Room
+    at_once: bool
+    parts: Parts | None
+
+
+def neighbours_of(job: _Job, task: Range, threads: int) -> tuple[Ids, Scores] | None:
+    """The neighbours of the rows of *task*; None when they were written into a file."""
+    if job.at_once:
+        index = block_index(job.source, *task, codes=True, threads=threads)
+        found = index.knn_graph(job.room.k, threads=threads)
+    else:
+        found = _by_search(job, task, threads)
+    if job.parts is None:
+        return found
+    job.parts.write(task, *found)
+    return None
+
+
+def _by_search(job: _Job, task: Range, threads: int) -> tuple[Ids, Scores]:
+    """Each row asks for all others."""
+    found = []
+    for start, stop in ranges(*task, job.room.most_queries(task[1] - task[0])):
+        rows = np.arange(start, stop, dtype=np.int32)
+        itself = IdsOfQueries(np.arange(len(rows) + 1), rows)
+        question = Question(job.source, job.source.read(start, stop), job.room, itself, None)
+        found.append(search_range(question, (0, len(job.source)), threads))
+    ids, scores = zip(*found, strict=True)
+    return np.concatenate(ids), np.concatenate(scores)
+
+
+def _key(source: VectorSource, room: Room, executor: Executor) -> bytes:
+    """What tells a graph from that of other vectors or another *k*."""
+    tasks = ranges(0, len(source), ROWS_OF_PART)
+    digests = executor.map(_digest_of_rows, tasks, shared=(source, room.rows_of_block(1)))
+    settings = (_VERSION, len(source), source.dim, room.k, ROWS_OF_PART)
+    return _digest([repr(settings).encode(), *digests])
+
+
+def _digest_of_rows(shared: tuple[VectorSource, int], task: Range, threads: int) -> bytes:
+    source, rows = shared
+    return _digest(source.read(*block).tobytes() for block in ranges(*task, rows))
+
+
+def _digest(parts: Iterable[bytes]) -> bytes:
+    digest = hashlib.blake2b(digest_size=_DIGEST)
+    for part in parts:
+        digest.update(part)
+    return digest.digest()
