@@ -56,24 +56,69 @@ struct Question {
     Array<bool> visible_, mask_;
 };
 
+// The counts of a collection as `count` returns them, kept alive; None for those of the index.
+class Counts {
+  public:
+    explicit Counts(const py::object& given) {
+        if (given.is_none()) return;
+        const auto parts = py::cast<py::tuple>(given);
+        if (parts.size() != 3) throw InputError("collection has no three parts; see `count`");
+        sizes_ = integers<std::int64_t>(parts[0], "collection sizes");
+        lengths_ = py::cast<Offsets>(parts[1]);
+        holders_ = integers<std::int64_t>(parts[2], "collection holders");
+        if (lengths_.ndim() != 2) {
+            throw InputError("collection lengths is " + describe(lengths_) +
+                             "; expected [queries, fields]");
+        }
+        collection = {view(sizes_), matrix_view(lengths_), view(holders_)};
+    }
+
+    Collection collection;
+
+  private:
+    Offsets sizes_, lengths_, holders_;
+};
+
 py::tuple search(const Postings& postings, const py::handle& offsets, const py::handle& terms,
                  const py::handle& times, py::ssize_t k, const py::object& exclude_offsets,
                  const py::object& exclude_ids, const py::object& visible, const py::object& mask,
-                 int threads) {
+                 const py::object& collection, int threads) {
     const Question question(offsets, terms, times, exclude_offsets, exclude_ids, visible, mask);
+    const Counts counts(collection);
     const std::size_t rows = question.queries.offsets.size;
     Ids ids({static_cast<py::ssize_t>(rows == 0 ? 0 : rows - 1), checked_k(k)});
     Array<float> scores({ids.shape(0), k});
     const Execution how = execution(threads);
     const Matrix<std::int32_t> out_ids = mutable_matrix_view(ids);
     const Matrix<float> out_scores = mutable_matrix_view(scores);
-    without_gil(
-        [&] { postings.search(question.queries, question.presence, out_ids, out_scores, how); });
+    without_gil([&] {
+        postings.search(question.queries, question.presence, counts.collection, out_ids, out_scores,
+                        how);
+    });
     return py::make_tuple(ids, scores);
 }
 
+py::tuple count(const Postings& postings, const py::handle& offsets, const py::handle& terms,
+                const py::object& exclude_offsets, const py::object& exclude_ids,
+                const py::object& visible, int threads) {
+    const Question question(offsets, terms, terms, exclude_offsets, exclude_ids, visible,
+                            py::none());
+    const std::size_t rows = question.queries.offsets.size;
+    Offsets sizes(static_cast<py::ssize_t>(rows == 0 ? 0 : rows - 1));
+    Offsets lengths({sizes.size(), static_cast<py::ssize_t>(postings.fields())});
+    Offsets holders(static_cast<py::ssize_t>(question.queries.terms.size));
+    const Execution how = execution(threads);
+    const CollectionOf<std::int64_t> counts{
+        {sizes.mutable_data(), static_cast<std::size_t>(sizes.size())},
+        mutable_matrix_view(lengths),
+        {holders.mutable_data(), static_cast<std::size_t>(holders.size())}};
+    without_gil([&] { postings.count(question.queries, question.presence, counts, how); });
+    return py::make_tuple(sizes, lengths, holders);
+}
+
 Array<double> scores(const Postings& postings, const py::handle& terms, const py::handle& times,
-                     const py::object& exclude_ids, const py::object& visible) {
+                     const py::object& exclude_ids, const py::object& visible,
+                     const py::object& collection) {
     const auto until = [](const py::handle& list) {
         py::array_t<std::int64_t> offsets(2);
         offsets.mutable_at(0) = 0;
@@ -84,9 +129,11 @@ Array<double> scores(const Postings& postings, const py::handle& terms, const py
         exclude_ids.is_none() ? py::object(py::none()) : py::object(until(exclude_ids));
     const Question question(until(terms), terms, times, excluded_offsets, exclude_ids, visible,
                             py::none());
+    const Counts counts(collection);
     Array<double> out(static_cast<py::ssize_t>(postings.nodes()));
     double* const data = out.mutable_data();
-    without_gil([&] { postings.score(question.queries, question.presence, data); });
+    without_gil(
+        [&] { postings.score(question.queries, question.presence, counts.collection, data); });
     return out;
 }
 
@@ -101,9 +148,13 @@ void register_postings(py::module_& module) {
         .def_property_readonly("terms", &Postings::terms)
         .def("search", &search, "offsets"_a, "terms"_a, "times"_a, "k"_a, py::kw_only(),
              "exclude_offsets"_a = py::none(), "exclude_ids"_a = py::none(),
-             "visible"_a = py::none(), "mask"_a = py::none(), "threads"_a = 1)
+             "visible"_a = py::none(), "mask"_a = py::none(), "collection"_a = py::none(),
+             "threads"_a = 1)
+        .def("count", &count, "offsets"_a, "terms"_a, py::kw_only(),
+             "exclude_offsets"_a = py::none(), "exclude_ids"_a = py::none(),
+             "visible"_a = py::none(), "threads"_a = 1)
         .def("scores", &scores, "terms"_a, "times"_a, py::kw_only(), "exclude_ids"_a = py::none(),
-             "visible"_a = py::none());
+             "visible"_a = py::none(), "collection"_a = py::none());
 }
 
 }  // namespace fastrecall::bindings

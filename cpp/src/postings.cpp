@@ -63,15 +63,39 @@ class Postings::Scorer {
   public:
     explicit Scorer(const Postings& index) : index_(index), totals_(index.nodes()) {}
 
+    // Counts what exists for a query.
+    void count(const TermQueries& queries, const Presence& presence, std::size_t query) {
+        visible_ = row_of(presence.visible, query);
+        set_excluded(presence, query);
+        size_ = static_cast<std::int64_t>(count_what_exists());
+        holders_.clear();
+        for (std::int64_t at = queries.offsets[query]; at < queries.offsets[query + 1]; ++at) {
+            const auto term = static_cast<std::size_t>(queries.terms[static_cast<std::size_t>(at)]);
+            holders_.push_back(static_cast<std::int64_t>(holders(term)));
+        }
+    }
+
+    void write_counts(const CollectionOf<std::int64_t>& counts, const TermQueries& queries,
+                      std::size_t query) const {
+        counts.sizes[query] = size_;
+        std::copy(field_totals_.begin(), field_totals_.end(), counts.lengths.row(query));
+        std::copy(holders_.begin(), holders_.end(), counts.holders.data + queries.offsets[query]);
+    }
+
     // Calls `found(node, score)`, in no special order, for the nodes that share a term with the
     // query (`exists` tells which of them exist). It returns the least score that is still of
     // interest; nodes below are passed over from then on.
     template <class Found>
-    void run(const TermQueries& queries, const Presence& presence, std::size_t query,
-             const Found& found) {
-        visible_ = row_of(presence.visible, query);
-        set_excluded(presence, query);
-        const auto size = static_cast<double>(count_what_exists());
+    void run(const TermQueries& queries, const Presence& presence, const Collection& collection,
+             std::size_t query, const Found& found) {
+        if (collection.sizes.empty()) {
+            count(queries, presence, query);
+        } else {
+            visible_ = row_of(presence.visible, query);
+            set_excluded(presence, query);
+            take(collection, queries, query);
+        }
+        const auto size = static_cast<double>(size_);
         const double total_length = index_.weighted(field_totals_);
         if (!(total_length > 0)) return;
         const double b = index_.formula_.b, k1 = index_.formula_.k1;
@@ -80,7 +104,7 @@ class Postings::Scorer {
         const auto end = static_cast<std::size_t>(queries.offsets[query + 1]);
         for (std::size_t place = begin; place < end; ++place) {
             const auto term = static_cast<std::size_t>(queries.terms[place]);
-            const auto df = static_cast<double>(holders(term));
+            const auto df = static_cast<double>(holders_[place - begin]);
             const double idf = std::log1p((size - df + 0.5) / (df + 0.5));
             add(term, queries.times[place] * idf, by_length, fixed);
         }
@@ -102,6 +126,14 @@ class Postings::Scorer {
     }
 
   private:
+    void take(const Collection& collection, const TermQueries& queries, std::size_t query) {
+        size_ = collection.sizes[query];
+        const std::int64_t* const lengths = collection.lengths.row(query);
+        field_totals_.assign(lengths, lengths + collection.lengths.cols);
+        holders_.assign(collection.holders.data + queries.offsets[query],
+                        collection.holders.data + queries.offsets[query + 1]);
+    }
+
     void set_excluded(const Presence& presence, std::size_t query) {
         excluded_.clear();
         if (presence.exclude_offsets.empty()) return;
@@ -177,7 +209,9 @@ class Postings::Scorer {
     const Postings& index_;
     std::vector<double> totals_;          // all 0 between two runs
     std::vector<std::int32_t> excluded_;  // sorted
+    std::int64_t size_ = 0;
     std::vector<std::int64_t> field_totals_;
+    std::vector<std::int64_t> holders_;  // of each of the query's terms
     const std::uint8_t* visible_ = nullptr;
 };
 
@@ -218,7 +252,8 @@ double Postings::weighted(const std::vector<std::int64_t>& lengths) const {
     return sum;
 }
 
-void Postings::check(const TermQueries& queries, const Presence& presence) const {
+void Postings::check(const TermQueries& queries, const Presence& presence,
+                     const Collection& collection) const {
     if (queries.offsets.empty()) {
         throw InputError("offsets is empty; expected one more than there are queries");
     }
@@ -235,38 +270,71 @@ void Postings::check(const TermQueries& queries, const Presence& presence) const
     check_ids(presence.exclude_ids, nodes(), "exclude");
     check_flags(presence.visible, queries.count(), nodes(), "visible");
     check_flags(presence.mask, queries.count(), nodes(), "mask");
+    if (collection.sizes.data == nullptr) return;
+    if (collection.sizes.size != queries.count() || collection.lengths.rows != queries.count() ||
+        collection.lengths.cols != fields() || collection.holders.size != queries.terms.size) {
+        throw InputError(
+            "collection does not fit; expected sizes [queries], lengths "
+            "[queries, fields] and holders of each of the queries' " +
+            std::to_string(queries.terms.size) + " terms");
+    }
+    for (std::size_t query = 0; query < queries.count(); ++query) {
+        for (std::int64_t at = queries.offsets[query]; at < queries.offsets[query + 1]; ++at) {
+            const std::int64_t holders = collection.holders[static_cast<std::size_t>(at)];
+            if (holders < 0 || holders > collection.sizes[query]) {
+                throw InputError("collection says that " + std::to_string(holders) + " of " +
+                                 std::to_string(collection.sizes[query]) + " texts hold a term");
+            }
+        }
+    }
 }
 
-void Postings::search(const TermQueries& queries, const Presence& presence,
-                      Matrix<std::int32_t> ids, Matrix<float> scores,
-                      const Execution& execution) const {
-    check(queries, presence);
-    std::vector<std::unique_ptr<Scorer>> scorers(
-        workers_for(queries.count(), kQueriesPerChunk, execution));
-    parallel_for(queries.count(), kQueriesPerChunk, execution,
+template <class Each>
+void Postings::for_queries(std::size_t queries, const Execution& execution,
+                           const Each& each) const {
+    std::vector<std::unique_ptr<Scorer>> scorers(workers_for(queries, kQueriesPerChunk, execution));
+    parallel_for(queries, kQueriesPerChunk, execution,
                  [&](std::size_t begin, std::size_t end, unsigned worker) {
                      if (!scorers[worker]) scorers[worker] = std::make_unique<Scorer>(*this);
-                     Scorer& scorer = *scorers[worker];
-                     BestHits best(ids.cols);
                      for (std::size_t query = begin; query < end; ++query) {
-                         const std::uint8_t* const mask = row_of(presence.mask, query);
-                         scorer.run(queries, presence, query, [&](std::int32_t node, double total) {
-                             const Hit hit{static_cast<float>(total), node};
-                             const bool allowed = mask == nullptr || mask[node] != 0;
-                             if (best.wants(hit) && allowed && scorer.exists(node)) best.add(hit);
-                             return best.least();
-                         });
-                         best.take(ids.row(query), scores.row(query));
+                         each(*scorers[worker], query);
                      }
                  });
 }
 
-void Postings::score(const TermQueries& queries, const Presence& presence, double* scores) const {
-    check(queries, presence);
+void Postings::search(const TermQueries& queries, const Presence& presence,
+                      const Collection& collection, Matrix<std::int32_t> ids, Matrix<float> scores,
+                      const Execution& execution) const {
+    check(queries, presence, collection);
+    for_queries(queries.count(), execution, [&](Scorer& scorer, std::size_t query) {
+        BestHits best(ids.cols);
+        const std::uint8_t* const mask = row_of(presence.mask, query);
+        scorer.run(queries, presence, collection, query, [&](std::int32_t node, double total) {
+            const Hit hit{static_cast<float>(total), node};
+            const bool allowed = mask == nullptr || mask[node] != 0;
+            if (best.wants(hit) && allowed && scorer.exists(node)) best.add(hit);
+            return best.least();
+        });
+        best.take(ids.row(query), scores.row(query));
+    });
+}
+
+void Postings::count(const TermQueries& queries, const Presence& presence,
+                     const CollectionOf<std::int64_t>& counts, const Execution& execution) const {
+    check(queries, presence, {});
+    for_queries(queries.count(), execution, [&](Scorer& scorer, std::size_t query) {
+        scorer.count(queries, presence, query);
+        scorer.write_counts(counts, queries, query);
+    });
+}
+
+void Postings::score(const TermQueries& queries, const Presence& presence,
+                     const Collection& collection, double* scores) const {
+    check(queries, presence, collection);
     std::fill(scores, scores + nodes(), 0.0);
     if (queries.count() == 0) return;
     Scorer scorer(*this);
-    scorer.run(queries, presence, 0, [&](std::int32_t node, double total) {
+    scorer.run(queries, presence, collection, 0, [&](std::int32_t node, double total) {
         if (scorer.exists(node)) scores[node] = total;
         return std::numeric_limits<double>::min();
     });

@@ -74,8 +74,19 @@ class Postings:
         exclude_ids: _I32 | None = ...,
         visible: npt.NDArray[np.bool_] | None = ...,
         mask: npt.NDArray[np.bool_] | None = ...,
+        collection: tuple[_I64, _I64, _I64] | None = ...,
         threads: int = ...,
     ) -> tuple[_I32, _F32]: ...
+    def count(
+        self,
+        offsets: _I64,
+        terms: _I32,
+        *,
+        exclude_offsets: _I64 | None = ...,
+        exclude_ids: _I32 | None = ...,
+        visible: npt.NDArray[np.bool_] | None = ...,
+        threads: int = ...,
+    ) -> tuple[_I64, _I64, _I64]: ...
     def scores(
         self,
         terms: _I32,
@@ -83,6 +94,7 @@ class Postings:
         *,
         exclude_ids: _I32 | None = ...,
         visible: npt.NDArray[np.bool_] | None = ...,
+        collection: tuple[_I64, _I64, _I64] | None = ...,
     ) -> npt.NDArray[np.float64]: ...
 
 class Graph:

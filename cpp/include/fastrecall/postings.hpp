@@ -39,6 +39,17 @@ struct Presence {
     Matrix<const std::uint8_t> mask;
 };
 
+// What the formula takes from all texts that exist for each query. These are whole numbers: those
+// of the parts of a collection add up to those of the whole, so that texts in parts are scored to
+// the bit as they would be together. Empty views mean: what the index itself holds.
+template <class Count>
+struct CollectionOf {
+    Span<Count> sizes;      // [queries] how many texts exist
+    Matrix<Count> lengths;  // [queries, fields] how many terms they have together
+    Span<Count> holders;    // how many of them hold the term, for each of the queries' terms
+};
+using Collection = CollectionOf<const std::int64_t>;
+
 // Document counts and mean length are those of the nodes that exist for the query, so an answer
 // equals that of an index without the others. Scores are summed in float64, term after term in the
 // query's order, and ranked as float32: thread count and batch size change nothing.
@@ -52,19 +63,30 @@ class Postings {
 
     std::size_t nodes() const { return lengths_.size(); }
     std::size_t terms() const { return offsets_.size() - 1; }
+    std::size_t fields() const { return weights_.size(); }
 
     // Fills ids and scores [queries, k] with nodes that share a term with the query; -1 and nan
     // past the end. k is their number of columns.
-    void search(const TermQueries& queries, const Presence& presence, Matrix<std::int32_t> ids,
-                Matrix<float> scores, const Execution& execution) const;
+    void search(const TermQueries& queries, const Presence& presence, const Collection& collection,
+                Matrix<std::int32_t> ids, Matrix<float> scores, const Execution& execution) const;
 
     // Fills the scores [nodes] of the first query; 0 where no term is shared or nothing exists.
-    void score(const TermQueries& queries, const Presence& presence, double* scores) const;
+    void score(const TermQueries& queries, const Presence& presence, const Collection& collection,
+               double* scores) const;
+
+    // Counts what exists in this index for each query.
+    void count(const TermQueries& queries, const Presence& presence,
+               const CollectionOf<std::int64_t>& counts, const Execution& execution) const;
 
   private:
     class Scorer;
 
-    void check(const TermQueries& queries, const Presence& presence) const;
+    // Calls `each(scorer, query)` for all queries, on several threads.
+    template <class Each>
+    void for_queries(std::size_t queries, const Execution& execution, const Each& each) const;
+
+    void check(const TermQueries& queries, const Presence& presence,
+               const Collection& collection) const;
 
     // The nodes that hold a term, ascending.
     Span<const std::int32_t> holders(std::size_t term) const {

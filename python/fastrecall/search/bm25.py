@@ -25,7 +25,8 @@ from fastrecall.types import Ids, Scores
 
 _Floats: TypeAlias = npt.NDArray[np.float64]
 _Ints: TypeAlias = npt.NDArray[np.int64]
-_Terms: TypeAlias = Callable[[str], Iterable[str]]
+Terms: TypeAlias = Callable[[str], Iterable[str]]
+"""What one word is indexed as."""
 
 
 class Vocabulary(Protocol):
@@ -88,7 +89,7 @@ class BM25:
         k1: float = 1.2,
         b: float = 0.75,
         weights: Mapping[str, float] | None = None,
-        terms: _Terms = tokens.terms,
+        terms: Terms = tokens.terms,
         mask_references: bool = False,
         threads: int | None = None,
     ) -> None:
@@ -105,7 +106,7 @@ class BM25:
         *,
         k1: float = 1.2,
         b: float = 0.75,
-        terms: _Terms = tokens.terms,
+        terms: Terms = tokens.terms,
         mask_references: bool = False,
         threads: int | None = None,
     ) -> BM25:
@@ -124,12 +125,11 @@ class BM25:
         vocabulary: Vocabulary,
         k1: float,
         b: float,
-        terms: _Terms,
+        terms: Terms,
         mask_references: bool,
         threads: int | None,
     ) -> None:
-        if not (0 <= k1 < np.inf and 0 <= b <= 1):
-            raise InputError(f"BM25: k1 is {k1} and b is {b}; expected k1 ≥ 0 and b from 0 to 1")
+        check_formula(k1, b)
         self.threads = resolve_threads(threads)
         self._terms = terms
         self._mask_references = mask_references
@@ -170,7 +170,7 @@ class BM25:
         Raises:
             InputError: *k* below 1, ids or shapes that do not fit.
         """
-        offsets, terms, times = self._wanted(queries)
+        offsets, terms, times = self._asked(queries)
         absent, absent_ids = None, None
         if exclude is not None:
             absent, absent_ids = flatten_lists(exclude, queries=len(queries), name="exclude")
@@ -200,39 +200,68 @@ class BM25:
         >>> BM25(["a b", "b c"]).scores("c").round(3).tolist()
         [0.0, 0.315]
         """
-        _, terms, times = self._wanted([query])
+        _, terms, times = self._asked([query])
         return self._postings.scores(
             terms, times, exclude_ids=np.asarray(exclude, dtype=np.int32), visible=visible
         )
 
-    def _wanted(self, queries: Sequence[str]) -> tuple[_Ints, Ids, Ids]:
-        """The index terms of each query as offsets [queries + 1], terms, and how often."""
-        known: dict[str, list[int]] = {}
-        offsets, ids, times = [0], list[int](), list[int]()
-        for query in queries:
-            wanted: dict[int, int] = {}
-            for word in _words(query, self._mask_references):
-                terms = known.get(word)
-                if terms is None:
-                    found = map(self._vocabulary.get, self._terms(word))
-                    terms = known[word] = [term for term in found if term is not None]
-                for term in terms:
-                    wanted[term] = wanted.get(term, 0) + 1
-            ids += wanted
-            times += wanted.values()
-            offsets.append(len(ids))
-        return (
-            np.array(offsets, dtype=np.int64),
-            np.array(ids, dtype=np.int32),
-            np.array(times, dtype=np.int32),
-        )
+    def _asked(self, queries: Sequence[str]) -> AskedTerms:
+        return asked_terms(queries, self._vocabulary, self._terms, self._mask_references)
+
+
+class AskedTerms(NamedTuple):
+    """The index terms of some queries: query ``i`` asks for ``terms[offsets[i] : offsets[i + 1]]``,
+    each as often as ``times`` says."""
+
+    offsets: _Ints
+    terms: Ids
+    times: Ids
+
+
+def asked_terms(
+    queries: Sequence[str], vocabulary: Vocabulary, terms: Terms, mask_references: bool
+) -> AskedTerms:
+    """What queries ask for, in the order of their words; terms without a number are left out.
+
+    >>> asked_terms(["b a b", "c"], {"a": 0, "b": 1}, tokens.terms, False)[1:]
+    (array([1, 0], dtype=int32), array([2, 1], dtype=int32))
+    """
+    known: dict[str, list[int]] = {}
+    offsets, ids, times = [0], list[int](), list[int]()
+    for query in queries:
+        wanted: dict[int, int] = {}
+        for word in _words(query, mask_references):
+            numbers = known.get(word)
+            if numbers is None:
+                found = map(vocabulary.get, terms(word))
+                numbers = known[word] = [number for number in found if number is not None]
+            for number in numbers:
+                wanted[number] = wanted.get(number, 0) + 1
+        ids += wanted
+        times += wanted.values()
+        offsets.append(len(ids))
+    return AskedTerms(
+        np.array(offsets, dtype=np.int64),
+        np.array(ids, dtype=np.int32),
+        np.array(times, dtype=np.int32),
+    )
+
+
+def check_formula(k1: float, b: float) -> None:
+    """Refuse values that make no formula.
+
+    Raises:
+        InputError: out of range.
+    """
+    if not (0 <= k1 < np.inf and 0 <= b <= 1):
+        raise InputError(f"BM25: k1 is {k1} and b is {b}; expected k1 ≥ 0 and b from 0 to 1")
 
 
 def posting_lists(
     texts: Sequence[str] | Mapping[str, Sequence[str]],
     *,
     weights: Mapping[str, float] | None = None,
-    terms: _Terms = tokens.terms,
+    terms: Terms = tokens.terms,
     mask_references: bool = False,
 ) -> tuple[PostingLists, dict[str, int]]:
     """Count the terms of all texts; returns the lists and the number of each term.
@@ -244,7 +273,7 @@ def posting_lists(
     ({'a': 0, 'b': 1, 'c': 2}, [0, 0, 1, 1])
     """
     fields = texts if isinstance(texts, Mapping) else {"text": texts}
-    field_weights = _field_weights(fields, weights or {})
+    weight_of_field = field_weights(fields, weights or {})
     size = len(next(iter(fields.values())))
     word_ids: defaultdict[str, int] = defaultdict()
     word_ids.default_factory = word_ids.__len__
@@ -274,13 +303,13 @@ def posting_lists(
         lengths[row] = np.bincount(node, minlength=size)
         key, times = np.unique(term * size + node, return_counts=True)
         keys.append(key)
-        counts.append(times * field_weights[row])
+        counts.append(times * weight_of_field[row])
     key, where = np.unique(np.concatenate(keys), return_inverse=True)
     weighted = np.bincount(where, np.concatenate(counts), len(key))
     term, node = np.divmod(key, size) if size else (key, key)
     offsets = np.searchsorted(term, np.arange(len(term_ids) + 1))
     return PostingLists(
-        offsets, node.astype(np.int32), weighted.astype(np.float32), lengths, field_weights
+        offsets, node.astype(np.int32), weighted.astype(np.float32), lengths, weight_of_field
     ), dict(term_ids)
 
 
@@ -288,7 +317,12 @@ def _words(text: str, mask_references: bool) -> list[str]:
     return tokens.words(tokens.mask_references(text) if mask_references else text)
 
 
-def _field_weights(fields: Mapping[str, Sequence[str]], weights: Mapping[str, float]) -> _Floats:
+def field_weights(fields: Mapping[str, Sequence[str]], weights: Mapping[str, float]) -> _Floats:
+    """The weight of each field.
+
+    Raises:
+        InputError: no field, fields of different lengths, or weights that do not fit.
+    """
     if not fields:
         raise InputError("BM25: no field given; expected at least one")
     sizes = {name: len(texts) for name, texts in fields.items()}

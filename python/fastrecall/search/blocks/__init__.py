@@ -1,6 +1,7 @@
 """Search in more than fits in memory: block after block, with the results of one big index."""
 
+from fastrecall.search.blocks.bm25 import BlockedBM25
 from fastrecall.search.blocks.exact import BlockedIndex
 from fastrecall.search.blocks.sources import ArraySource, NpySource
 
-__all__ = ["ArraySource", "BlockedIndex", "NpySource"]
+__all__ = ["ArraySource", "BlockedBM25", "BlockedIndex", "NpySource"]
