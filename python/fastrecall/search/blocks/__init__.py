@@ -2,6 +2,7 @@
 
 from fastrecall.search.blocks.bm25 import BlockedBM25
 from fastrecall.search.blocks.exact import BlockedIndex
+from fastrecall.search.blocks.hnsw import add_vectors
 from fastrecall.search.blocks.sources import ArraySource, NpySource
 
-__all__ = ["ArraySource", "BlockedBM25", "BlockedIndex", "NpySource"]
+__all__ = ["ArraySource", "BlockedBM25", "BlockedIndex", "NpySource", "add_vectors"]

@@ -67,7 +67,8 @@ class BlockedBM25:
             and what counting them takes; in a search, the asked postings of a block, lengths,
             scores and results. A batch of questions whose results or masks take more than a quarter
             is asked in parts. Not counted: the interpreter and its libraries (about 60 MB), the
-            questions, masks and results that caller and answer hold, and one text of any length.
+            cache of words' terms (up to 40 MB), the questions, masks and results that caller and
+            answer hold, and what a single text takes that is longer than this allows.
         folder: where the counted blocks are kept. Those of an earlier index, finished or not, of
             the same texts, options and memory are used again. With an executor of several machines,
             all of them must see it. A temporary folder, which goes with the index, when ``None``.
