@@ -27,6 +27,7 @@ from harness import BUILD, RESULTS, ROOT, machine
 from harness.results import load, save
 from harness.table import goals_table, kernels_table
 from rows import Group, Opened, Settings
+from rows.big import BIG
 from rows.embedding import EmbedRow
 from rows.evaluation import EvalRow
 from rows.exact import LARGE, MEDIUM, SMALL
@@ -44,6 +45,7 @@ GROUPS: tuple[Group, ...] = (
     MEDIUM,
     HnswRows(),
     EmbedRow(),
+    BIG,
 )
 ROWS = [row for group in GROUPS for row in group.minutes]
 ALIASES = {"float32": [row for row in ROWS if row.startswith(("exact", "batch"))]}

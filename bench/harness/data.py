@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -83,6 +86,63 @@ def mixed_vectors(base: Floats, count: int, seed: int) -> Floats:
         block += np.float32(0.015) * random.standard_normal(block.shape, dtype=np.float32)
         mixed[start : start + rows] = block / np.linalg.norm(block, axis=1, keepdims=True)
     return mixed
+
+
+class TextFile(Sequence[str]):
+    """The texts and questions of `text_folder`, read from their files when they are asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._blob = folder / "texts"
+        self._ends = np.load(folder / "ends.npy", mmap_mode="r")
+        self.questions: list[str] = json.loads((folder / "questions.json").read_text("utf-8"))
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    @property
+    def nbytes(self) -> int:
+        return self._blob.stat().st_size
+
+    def __getitem__(self, rows: Any) -> Any:
+        if isinstance(rows, int):
+            return self[rows : rows + 1][0]
+        start, stop, _ = rows.indices(len(self))
+        ends = self._ends[max(0, start - 1) : stop].tolist()
+        if start == 0:
+            ends = [0, *ends]
+        with self._blob.open("rb") as file:
+            file.seek(ends[0])
+            blob = file.read(ends[-1] - ends[0])
+        return [blob[begin - ends[0] : end - ends[0]].decode() for begin, end in pairwise(ends)]
+
+
+def text_folder(count: int) -> tuple[Path, str]:
+    """As many texts as one likes with the words of real ones, and 293 questions; and their origin.
+
+    A text is a stretch of one real text, one of another, and a word that few others hold. Questions
+    are the titles of real texts.
+    """
+    texts, name = real_texts()
+    folder = BUILD / "data" / f"texts-{name}-{count}"
+    if (folder / "questions.json").exists():
+        return folder, name
+    folder.mkdir(parents=True, exist_ok=True)
+    dice = Random(3)
+    pieces = [text.split(" ") for text in texts]
+    ends = np.empty(count, np.int64)
+    size = 0
+    with (folder / "texts").open("wb") as file:
+        for row in range(count):
+            one, other = dice.choice(pieces), dice.choice(pieces)
+            cut, rest = dice.randrange(len(one) + 1), dice.randrange(len(other) + 1)
+            words = [*one[:cut], *other[rest:], f"name{dice.randrange(1 + count // 4)}"]
+            size += file.write(" ".join(words).encode())
+            ends[row] = size
+    np.save(folder / "ends.npy", ends)
+    titles = [text.partition("\n")[0].partition(": ")[2] for text in texts]
+    questions = [title for title in titles if title][:293]
+    (folder / "questions.json").write_text(json.dumps(questions), encoding="utf-8")
+    return folder, name
 
 
 def mixed_files(count: int) -> tuple[Path, Path, str]:

@@ -46,7 +46,7 @@ def knn_graph(
                 ids[slice(*task)], scores[slice(*task)] = found
                 advance(1)
             tasks = missing
-        job = _Job(source, room, at_once, parts)
+        job = Job(source, room, at_once, parts)
         for task, found in zip(tasks, executor.map(neighbours_of, tasks, shared=job), strict=True):
             if parts is not None and (found := parts.read(task)) is None:
                 raise CacheError(
@@ -111,14 +111,16 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class _Job:
+class Job:
+    """What all tasks of a graph share; *at_once*: one task holds all vectors."""
+
     source: VectorSource
     room: Room
     at_once: bool
     parts: Parts | None
 
 
-def neighbours_of(job: _Job, task: Range, threads: int) -> tuple[Ids, Scores] | None:
+def neighbours_of(job: Job, task: Range, threads: int) -> tuple[Ids, Scores] | None:
     """The neighbours of the rows of *task*; None when they were written into a file."""
     if job.at_once:
         index = block_index(job.source, *task, codes=True, threads=threads)
@@ -131,7 +133,7 @@ def neighbours_of(job: _Job, task: Range, threads: int) -> tuple[Ids, Scores] | 
     return None
 
 
-def _by_search(job: _Job, task: Range, threads: int) -> tuple[Ids, Scores]:
+def _by_search(job: Job, task: Range, threads: int) -> tuple[Ids, Scores]:
     """Each row asks for all others."""
     found = []
     for start, stop in ranges(*task, job.room.most_queries(task[1] - task[0])):
