@@ -21,7 +21,7 @@ TOP = 100
 NEAR = 16
 PART = 1 << 16
 QUERIES = 293
-EFS = (16, 32, 64, 128, 256)
+EFS = (16, 32, 64, 128, 256, 512)
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 
 Run from the repository root, on an idle machine::
 
-    python bench/goals.py                       # everything, 12 to 15 minutes on two cores
+    python bench/goals.py                       # everything, half an hour on two cores
     python bench/goals.py --rows exact19k,bfs   # some rows; each keeps a file of its own
     python bench/goals.py --prepare             # only make the data (embeds 20,000 texts once)
     python bench/goals.py --table               # print the table of what was measured
@@ -100,7 +100,7 @@ def _arguments() -> argparse.Namespace:
         epilog=f"rows: {', '.join(ROWS)}; float32 means all exact and batch rows",
     )
     parser.add_argument("--rows", help="some rows, separated by commas (default: all)")
-    parser.add_argument("--minutes", type=float, default=20, help="start no row after (default 20)")
+    parser.add_argument("--minutes", type=float, default=40, help="start no row after (default 40)")
     parser.add_argument("--quick", action="store_true", help="small sizes, to try the driver")
     parser.add_argument("--out", help="folder of the results (default bench/results)")
     parser.add_argument("--prepare", action="store_true", help="only make the data")

@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fastrecall import _core
 from fastrecall.errors import CacheError, InputError
 from fastrecall.search import tokens
 from fastrecall.search.blocks import BlockedBM25, counting
 from fastrecall.search.blocks import bm25 as module
-from fastrecall.search.bm25 import BM25
+from fastrecall.search.bm25 import BM25, posting_lists
 
 PACKAGE = Path(__file__).parents[3] / "python"
 VOCABULARY = [f"w{i}" for i in range(40)] + ["fooBar", "a::b", "x_y", "1.3", "死锁", "é", "#12"]
@@ -200,6 +201,25 @@ def test_a_file_that_is_lost_is_told(tmp_path, damage):
 def test_what_does_not_fit_is_told(options, message):
     with pytest.raises(InputError, match=message):
         blocked(random_texts(9, 12)).search(["w1"], **{"k": 3, **options})
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        (([2, 2], [[3]], [1]), "does not fit"),
+        (([2], [[3, 4]], [1]), "does not fit"),
+        (([2], [[3]], [1, 1]), "does not fit"),
+        (([2], [[3]], [3]), "3 of 2 texts hold a term"),
+        (([2], [[3]], [-1]), "-1 of 2 texts hold a term"),
+        (([2], [3], [1]), "expected .queries, fields."),
+    ],
+)
+def test_the_engine_refuses_counts_that_make_no_sense(counts, message):
+    lists, vocabulary = posting_lists(["a b", "b"])
+    postings = _core.Postings(*lists, k1=1.2, b=0.75)
+    given = tuple(np.array(part, np.int64) for part in counts)
+    with pytest.raises(InputError, match=message):
+        postings.search([0, 1], [vocabulary["a"]], [1], 1, collection=given)
 
 
 def test_options_out_of_range_are_told():

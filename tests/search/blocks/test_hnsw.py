@@ -25,3 +25,12 @@ def test_blocks_make_the_graph_of_one_addition(tmp_path, memory, threads):
 def test_an_index_of_other_dimensions_is_refused():
     with pytest.raises(InputError, match="3 columns"):
         add_vectors(HNSW(4), ArraySource(np.eye(3)), memory="1MB")
+
+
+def test_a_row_that_is_not_finite_is_named_by_its_number():
+    vectors = np.ones((3000, 4), np.float32)
+    vectors[2500, 1] = np.nan
+    index = HNSW(4)
+    with pytest.raises(InputError, match="vectors: row 2500, column 1 is nan"):
+        add_vectors(index, ArraySource(vectors), memory=1)
+    assert len(index) == 2048

@@ -151,6 +151,15 @@ def test_a_killed_run_goes_on_from_its_whole_parts(in_parts, tmp_path, monkeypat
     assert len(computed) == 120 - there
 
 
+def test_a_part_that_starts_with_other_vectors_names_its_own_row(in_parts):
+    vectors = awkward(30)
+    vectors[21, 2] = np.nan
+    job = knn.Job(ArraySource(vectors), room.Room(10**7, 12, 3, 1), False, None)
+    in_parts(10, 4)
+    with pytest.raises(InputError, match="vectors: row 21, column 2 is nan"):
+        knn.neighbours_of(job, (20, 30), 1)
+
+
 def test_bad_values_are_told(in_parts, tmp_path):
     with pytest.raises(InputError, match="k is 0"):
         graph(awkward(9), 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastrecall._memory import parse_bytes
 from fastrecall._term import progress
 from fastrecall.search.blocks.parts import ranges
+from fastrecall.search.blocks.scan import read_rows, told_by_row
 from fastrecall.search.hnsw import HNSW
 from fastrecall.types import VectorSource
 
@@ -39,5 +40,7 @@ def add_vectors(index: HNSW, source: VectorSource, *, memory: int | str) -> None
     rows = _ROUND * max(1, min(rounds, _MOST_ROWS // _ROUND))
     with progress("linking", len(source)) as advance:
         for start, stop in ranges(0, len(source), rows):
-            index.add(source.read(start, stop))
+            block = read_rows(source, start, stop)
+            with told_by_row(block, start):
+                index.add(block)
             advance(stop - start)

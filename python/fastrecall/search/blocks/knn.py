@@ -16,7 +16,13 @@ from fastrecall.errors import CacheError
 from fastrecall.execution import Executor
 from fastrecall.search.blocks.parts import IdsOfQueries, Range, nothing_found, ranges
 from fastrecall.search.blocks.room import Room
-from fastrecall.search.blocks.scan import Question, block_index, search_range
+from fastrecall.search.blocks.scan import (
+    Question,
+    block_index,
+    read_rows,
+    search_range,
+    told_by_row,
+)
 from fastrecall.types import Ids, Scores, VectorSource
 
 ROWS_OF_PART = 1 << 16
@@ -137,10 +143,11 @@ def _by_search(job: Job, task: Range, threads: int) -> tuple[Ids, Scores]:
     """Each row asks for all others."""
     found = []
     for start, stop in ranges(*task, job.room.most_queries(task[1] - task[0])):
-        rows = np.arange(start, stop, dtype=np.int32)
-        itself = IdsOfQueries(np.arange(len(rows) + 1), rows)
-        question = Question(job.source, job.source.read(start, stop), job.room, itself, None)
-        found.append(search_range(question, (0, len(job.source)), threads))
+        rows = read_rows(job.source, start, stop)
+        itself = IdsOfQueries(np.arange(len(rows) + 1), np.arange(start, stop, dtype=np.int32))
+        question = Question(job.source, rows, job.room, itself, None)
+        with told_by_row(rows, start):
+            found.append(search_range(question, (0, len(job.source)), threads))
     ids, scores = zip(*found, strict=True)
     return np.concatenate(ids), np.concatenate(scores)
 

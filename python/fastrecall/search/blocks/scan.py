@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,7 +62,18 @@ def block_index(
     """An index of some rows, with *codes* of one byte a value, or as float32 alone.
 
     Raises:
-        InputError: a row is not finite, or the source gave other rows than it said it has.
+        InputError: as `read_rows`; a row that is not finite.
+    """
+    rows = read_rows(source, start, stop)
+    with told_by_row(rows, start):
+        return _core.ExactIndex(rows, storage="int8" if codes else "float32", threads=threads)
+
+
+def read_rows(source: VectorSource, start: int, stop: int) -> Vectors:
+    """The rows from *start* to before *stop*.
+
+    Raises:
+        InputError: the source gave others than it said it has.
     """
     rows = source.read(start, stop)
     if rows.shape != (stop - start, source.dim):
@@ -68,9 +81,19 @@ def block_index(
             f"the source gave {rows.shape} for rows {start} to {stop}; "
             f"expected {(stop - start, source.dim)}"
         )
+    return rows
+
+
+@contextlib.contextmanager
+def told_by_row(rows: Vectors, start: int) -> Iterator[None]:
+    """Say of a value that is not finite in which row of the source it stands.
+
+    Raises:
+        InputError: what was raised inside, in those words if such a value is to blame.
+    """
     try:
-        return _core.ExactIndex(rows, storage="int8" if codes else "float32", threads=threads)
-    except InputError as error:  # speaks of the row within the block
+        yield
+    except InputError as error:
         bad = np.argwhere(~np.isfinite(rows))
         if not len(bad):
             raise
