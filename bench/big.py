@@ -62,17 +62,16 @@ def exact(given: argparse.Namespace) -> dict[str, Any]:
 
 def knn(given: argparse.Namespace) -> dict[str, Any]:
     """One part of the neighbour graph: the nearest others of 65,536 vectors."""
+    from fastrecall._memory import parse_bytes
     from fastrecall.search.blocks import NpySource
     from fastrecall.search.blocks.knn import Job, neighbours_of
     from fastrecall.search.blocks.room import Room
 
     source = NpySource(given.vectors)
     rows = min(PART, len(source))
-    from fastrecall._memory import parse_bytes
-
     room = Room(parse_bytes(given.memory), source.dim, NEAR, given.threads)
     start = time.perf_counter()
-    found = neighbours_of(Job(source, room, False, None), (0, rows), given.threads)
+    found = neighbours_of(Job(source, room, None), (0, rows), given.threads)
     seconds = time.perf_counter() - start
     assert found is not None
     np.savez(given.work / "knn.npz", ids=found[0][:QUERIES], scores=found[1][:QUERIES])

@@ -59,12 +59,16 @@ def test_parts_of_any_size_make_the_whole(in_parts, tmp_path, n, part, k):
     assert_equal(graph(vectors, k, folder=tmp_path), expected)
 
 
-def test_what_fits_is_compared_at_once(tmp_path):
+def test_what_fits_is_compared_at_once(tmp_path, monkeypatch):
     vectors = awkward(500)
     expected = ExactIndex(vectors).knn_graph(16)
+    monkeypatch.setattr(knn, "ROWS_OF_PART", 120)
+    monkeypatch.setattr(knn, "_by_search", None)  # would fail
     assert_equal(graph(vectors, 16), expected)
     assert_equal(graph(vectors, 16, folder=tmp_path), expected)
-    assert len(list(tmp_path.iterdir())) == 1
+    assert len(list(tmp_path.iterdir())) == 5
+    monkeypatch.setattr(room.Room, "holds_graph", lambda *_: False)  # less memory next time
+    assert_equal(graph(vectors, 16, folder=tmp_path), expected)
 
 
 def test_a_batch_that_does_not_fit_asks_in_turns(in_parts, monkeypatch):
@@ -154,7 +158,7 @@ def test_a_killed_run_goes_on_from_its_whole_parts(in_parts, tmp_path, monkeypat
 def test_a_part_that_starts_with_other_vectors_names_its_own_row(in_parts):
     vectors = awkward(30)
     vectors[21, 2] = np.nan
-    job = knn.Job(ArraySource(vectors), room.Room(10**7, 12, 3, 1), False, None)
+    job = knn.Job(ArraySource(vectors), room.Room(10**7, 12, 3, 1), None)
     in_parts(10, 4)
     with pytest.raises(InputError, match="vectors: row 21, column 2 is nan"):
         knn.neighbours_of(job, (20, 30), 1)

@@ -57,8 +57,8 @@ TEXTS_OF_TASK = 1 << 16
 class BlockedBM25:
     """Keyword search in texts block by block, with the answers of one `BM25`, to the bit.
 
-    The texts are read once, when the index is made. Files of counted blocks make up about half the
-    size of the texts; every search reads from them what it asks for, so that the questions of
+    The texts are read once, when the index is made. Files of counted blocks take somewhat more than
+    the texts; every search reads from them what it asks for, so that the questions of
     several protocols cost no second counting.
 
     Args:
@@ -67,8 +67,9 @@ class BlockedBM25:
             and what counting them takes; in a search, the asked postings of a block, lengths,
             scores and results. A batch of questions whose results or masks take more than a quarter
             is asked in parts. Not counted: the interpreter and its libraries (about 60 MB), the
-            cache of words' terms (up to 40 MB), the questions, masks and results that caller and
-            answer hold, and what a single text takes that is longer than this allows.
+            cache of words' terms (up to 40 MB), 1,024 texts as they were read, the questions, masks
+            and results that caller and answer hold, and what a single text takes that is longer
+            than this allows.
         folder: where the counted blocks are kept. Those of an earlier index, finished or not, of
             the same texts, options and memory are used again. With an executor of several machines,
             all of them must see it. A temporary folder, which goes with the index, when ``None``.

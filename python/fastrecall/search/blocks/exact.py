@@ -26,7 +26,7 @@ from fastrecall.search.blocks.room import Room
 from fastrecall.search.blocks.scan import Question, search_range
 from fastrecall.types import Ids, Scores, VectorSource
 
-ROWS_OF_TASK = 1 << 18
+ROWS_OF_TASK = 1 << 17
 """Vectors that a task searches: enough that sending its results costs nothing beside."""
 
 

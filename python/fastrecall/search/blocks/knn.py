@@ -38,30 +38,28 @@ def knn_graph(
     """See `BlockedIndex.knn_graph`."""
     size = len(source)
     ids, scores = nothing_found(size, room.k)
-    at_once = room.holds_graph(size)
-    tasks = ranges(0, size, max(1, size) if at_once else ROWS_OF_PART)
-    parts = None
-    with progress("nearest neighbours", len(tasks)) as advance:
-        if folder is not None:
-            parts = Parts(Path(folder), _key(source, room, executor), room.k)
-            missing = []
-            for task in tasks:
-                if (found := parts.read(task)) is None:
-                    missing.append(task)
-                    continue
-                ids[slice(*task)], scores[slice(*task)] = found
-                advance(1)
-            tasks = missing
-        job = Job(source, room, at_once, parts)
-        for task, found in zip(tasks, executor.map(neighbours_of, tasks, shared=job), strict=True):
-            if parts is not None and (found := parts.read(task)) is None:
-                raise CacheError(
-                    f"{parts.path(task)} was written and is not whole; is the folder one that all "
-                    "workers share?"
-                )
-            assert found is not None
+    tasks = ranges(0, size, ROWS_OF_PART)
+    parts = None if folder is None else Parts(Path(folder), _key(source, room, executor), room.k)
+    with progress("nearest neighbours", size) as advance:
+
+        def keep(task: Range, found: tuple[Ids, Scores]) -> None:
             ids[slice(*task)], scores[slice(*task)] = found
-            advance(1)
+            advance(task[1] - task[0])
+
+        if parts is not None:
+            whole = {task: part for task in tasks if (part := parts.read(task)) is not None}
+            tasks = [task for task in tasks if task not in whole]
+            for task, part in whole.items():
+                keep(task, part)
+        if tasks and room.holds_graph(size):
+            tasks = [(0, size)]
+        job = Job(source, room, parts)
+        for task, found in zip(tasks, executor.map(neighbours_of, tasks, shared=job), strict=True):
+            if found is not None:
+                keep(task, found)
+            elif parts is not None:
+                for one in ranges(*task, ROWS_OF_PART):
+                    keep(one, parts.written(one))
     return ids, scores
 
 
@@ -95,6 +93,20 @@ class Parts:
     def _key(self, task: Range) -> bytes:
         return _digest([self.key, repr(task).encode()])
 
+    def written(self, task: Range) -> tuple[Ids, Scores]:
+        """A part that a task has just written.
+
+        Raises:
+            CacheError: it is not there.
+        """
+        found = self.read(task)
+        if found is None:
+            raise CacheError(
+                f"{self.path(task)} was written and is not there or not whole; expected a folder "
+                "that all workers share, on a disk that keeps what it is given"
+            )
+        return found
+
     def read(self, task: Range) -> tuple[Ids, Scores] | None:
         """A part that is there, of these vectors, and unchanged; else None."""
         try:
@@ -118,24 +130,26 @@ class Parts:
 
 @dataclass(frozen=True)
 class Job:
-    """What all tasks of a graph share; *at_once*: one task holds all vectors."""
+    """What all tasks of a graph share."""
 
     source: VectorSource
     room: Room
-    at_once: bool
     parts: Parts | None
 
 
 def neighbours_of(job: Job, task: Range, threads: int) -> tuple[Ids, Scores] | None:
-    """The neighbours of the rows of *task*; None when they were written into a file."""
-    if job.at_once:
+    """The neighbours of the rows of *task*; None when they were written into files."""
+    size, k = len(job.source), job.room.k
+    if task == (0, size) and job.room.holds_graph(size):
         index = block_index(job.source, *task, codes=True, threads=threads)
-        found = index.knn_graph(job.room.k, threads=threads)
+        ids, scores = index.knn_graph(k, threads=threads)
     else:
-        found = _by_search(job, task, threads)
+        ids, scores = _by_search(job, task, threads)
     if job.parts is None:
-        return found
-    job.parts.write(task, *found)
+        return ids, scores
+    for start, stop in ranges(*task, ROWS_OF_PART):
+        inside = slice(start - task[0], stop - task[0])
+        job.parts.write((start, stop), ids[inside], scores[inside])
     return None
 
 
