@@ -13,14 +13,13 @@ from fastrecall.errors import InputError
 ROW_STEP = 16
 """The engine pads rows to a multiple of this many values."""
 
-MANY_QUERIES = 384
-"""From as many on, one byte a value pays: making codes costs about what they save 350 queries."""
+MANY_QUERIES = 256
+"""From as many on, codes of one byte a value pay: making them costs what they save so many."""
 
 _QUERIES_AT_ONCE = 4096
 _LIST = 512 + 96  # pairs of one query that the engine keeps while it screens, at usual k
 _PAIR_LIST = 128
-_FEWEST_ROWS, _MOST_ROWS = 4096, 65536
-_ROWS_A_QUERY = 256
+_MOST_ROWS = 65536  # larger blocks gain nothing
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,11 @@ class Room:
         return 8 * length * min(queries, _QUERIES_AT_ONCE) * self.threads
 
     def most_queries(self, queries: int) -> int:
-        """As many of *queries* as may be asked at once: half of the memory is theirs."""
+        """As many of *queries* as may be asked at once: half of the memory is theirs.
+
+        Raises:
+            InputError: not even one fits.
+        """
         fits = self.memory // 2
         most = (fits - self.bytes_of_lists(_QUERIES_AT_ONCE)) // self.bytes_a_query()
         if most < _QUERIES_AT_ONCE:
@@ -61,14 +64,14 @@ class Room:
     def rows_of_block(self, queries: int, mask_rows: int = 0) -> int:
         """How many vectors to read at once for so many queries.
 
-        Few queries read small blocks, which are still in the cache when they are searched; many
-        read larger ones, since in each block their lists begin anew.
+        Raises:
+            InputError: not even one fits.
         """
         left = self.memory - queries * self.bytes_a_query() - self.bytes_of_lists(queries)
         fits = left // self.bytes_a_row(queries, mask_rows)
         if fits < 1:
             raise self._too_little(self.bytes_a_row(queries, mask_rows), "one vector")
-        return min(fits, max(_FEWEST_ROWS, min(_MOST_ROWS, _ROWS_A_QUERY * queries)))
+        return min(fits, _MOST_ROWS)
 
     def holds_graph(self, rows: int) -> bool:
         """Whether so many vectors can find each other at once: with a coded query and a list each.
