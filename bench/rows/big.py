@@ -99,11 +99,11 @@ class _Run:
         same += [np.array_equal(one["scores"], other["scores"], equal_nan=True)]
         right = float(all(same))
         return [
-            self._line(f"{work}, counting", "s", 600.0, [counted["seconds"]]),
+            self._line(f"{work}, counting", "s", 180.0, [counted["seconds"]]),
             self._line(
                 f"{work}, {QUERIES} questions, counted before",
                 "s",
-                10.0,
+                5.0,
                 [one["seconds"] for one in asked],
                 recall=right,
                 enough=1.0,
