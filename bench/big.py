@@ -47,13 +47,14 @@ def main() -> None:
 
 def exact(given: argparse.Namespace) -> dict[str, Any]:
     """The best 100 of 293 queries, from a file."""
-    from fastrecall.search.blocks import BlockedIndex, NpySource
+    from fastrecall.dataset import VectorDataset
+    from fastrecall.search.blocks import BlockedIndex
 
     if given.cold:
         _forget(given.vectors)
     start = time.perf_counter()
     queries = np.load(given.queries)[:QUERIES]
-    index = BlockedIndex(NpySource(given.vectors), memory=given.memory, threads=given.threads)
+    index = BlockedIndex(VectorDataset(given.vectors), memory=given.memory, threads=given.threads)
     ids, scores = index.search(queries, TOP)
     seconds = time.perf_counter() - start
     np.savez(given.work / "exact.npz", ids=ids, scores=scores)
@@ -63,11 +64,11 @@ def exact(given: argparse.Namespace) -> dict[str, Any]:
 def knn(given: argparse.Namespace) -> dict[str, Any]:
     """One part of the neighbour graph: the nearest others of 65,536 vectors."""
     from fastrecall._memory import parse_bytes
-    from fastrecall.search.blocks import NpySource
+    from fastrecall.dataset import VectorDataset
     from fastrecall.search.blocks.knn import Job, neighbours_of
     from fastrecall.search.blocks.room import Room
 
-    source = NpySource(given.vectors)
+    source = VectorDataset(given.vectors)
     rows = min(PART, len(source))
     room = Room(parse_bytes(given.memory), source.dim, NEAR, given.threads)
     start = time.perf_counter()
@@ -120,9 +121,10 @@ def whole_words(given: argparse.Namespace) -> dict[str, Any]:
 def build(given: argparse.Namespace) -> dict[str, Any]:
     """Build an HNSW index from a file, and save it."""
     from fastrecall import HNSW
-    from fastrecall.search.blocks import NpySource, add_vectors
+    from fastrecall.dataset import VectorDataset
+    from fastrecall.search.blocks import add_vectors
 
-    source = NpySource(given.vectors)
+    source = VectorDataset(given.vectors)
     index = HNSW(source.dim, threads=given.threads)
     start = time.perf_counter()
     add_vectors(index, source, memory="256MB")

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from fastrecall import ExactIndex
+from fastrecall.dataset import VectorDataset
 from fastrecall.execution import LocalExecutor
-from fastrecall.search.blocks import BlockedBM25, BlockedIndex, NpySource, knn, room
+from fastrecall.search.blocks import BlockedBM25, BlockedIndex, knn, room
 from fastrecall.search.bm25 import BM25
 
 
@@ -40,7 +41,7 @@ def assert_equal(got, expected):
 def test_vectors(tmp_path, vectors, monkeypatch):
     monkeypatch.setattr(knn, "ROWS_OF_PART", 70)
     monkeypatch.setattr(room.Room, "holds_graph", lambda *_: False)
-    source = NpySource(tmp_path / "v.npy")
+    source = VectorDataset(tmp_path / "v.npy")
     assert len(pickle.dumps(source)) < 1000
     index = BlockedIndex(source, memory="8MB", executor=Travelling())
     mask = np.arange(300) % 3 > 0

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from fastrecall import ExactIndex
+from fastrecall.dataset import VectorDataset
 from fastrecall.errors import InputError
-from fastrecall.search.blocks import ArraySource, BlockedIndex, NpySource, knn, room
+from fastrecall.search.blocks import ArraySource, BlockedIndex, knn, room
 
 PACKAGE = Path(__file__).parents[3] / "python"
 
@@ -121,10 +122,11 @@ def test_parts_of_other_vectors_or_another_k_do_not_count(in_parts, tmp_path):
 
 KILLED = """
 import sys
-from fastrecall.search.blocks import BlockedIndex, NpySource, knn, room
+from fastrecall.dataset import VectorDataset
+from fastrecall.search.blocks import BlockedIndex, knn, room
 knn.ROWS_OF_PART = 50
 room.Room.holds_graph = lambda *_: False
-BlockedIndex(NpySource(sys.argv[1]), memory="8MB", threads=1).knn_graph(5, folder=sys.argv[2])
+BlockedIndex(VectorDataset(sys.argv[1]), memory="8MB", threads=1).knn_graph(5, folder=sys.argv[2])
 """
 
 
@@ -149,7 +151,7 @@ def test_a_killed_run_goes_on_from_its_whole_parts(in_parts, tmp_path, monkeypat
     monkeypatch.setattr(
         knn, "_by_search", lambda job, task, threads: computed.append(task) or inner(job, task, 1)
     )
-    source = NpySource(tmp_path / "v.npy")
+    source = VectorDataset(tmp_path / "v.npy")
     got = BlockedIndex(source, memory="64MB").knn_graph(5, folder=folder)
     assert_equal(got, ExactIndex(vectors).knn_graph(5))
     assert len(computed) == 120 - there

@@ -3,6 +3,6 @@
 from fastrecall.search.blocks.bm25 import BlockedBM25
 from fastrecall.search.blocks.exact import BlockedIndex
 from fastrecall.search.blocks.hnsw import add_vectors
-from fastrecall.search.blocks.sources import ArraySource, NpySource
+from fastrecall.search.blocks.sources import ArraySource
 
-__all__ = ["ArraySource", "BlockedBM25", "BlockedIndex", "NpySource", "add_vectors"]
+__all__ = ["ArraySource", "BlockedBM25", "BlockedIndex", "add_vectors"]
