@@ -38,7 +38,6 @@ def knn_graph(
     """See `BlockedIndex.knn_graph`."""
     size = len(source)
     ids, scores = nothing_found(size, room.k)
-    tasks = ranges(0, size, ROWS_OF_PART)
     parts = None if folder is None else Parts(Path(folder), _key(source, room, executor), room.k)
     with progress("nearest neighbours", size) as advance:
 
@@ -46,15 +45,17 @@ def knn_graph(
             ids[slice(*task)], scores[slice(*task)] = found
             advance(task[1] - task[0])
 
-        if parts is not None:
-            whole = {task: part for task in tasks if (part := parts.read(task)) is not None}
-            tasks = [task for task in tasks if task not in whole]
-            for task, part in whole.items():
+        missing = []
+        for task in ranges(0, size, ROWS_OF_PART):
+            if parts is not None and (part := parts.read(task)) is not None:
                 keep(task, part)
-        if tasks and room.holds_graph(size):
-            tasks = [(0, size)]
+            else:
+                missing.append(task)
+        if missing and room.holds_graph(size):
+            missing = [(0, size)]
         job = Job(source, room, parts)
-        for task, found in zip(tasks, executor.map(neighbours_of, tasks, shared=job), strict=True):
+        found_parts = executor.map(neighbours_of, missing, shared=job)
+        for task, found in zip(missing, found_parts, strict=True):
             if found is not None:
                 keep(task, found)
             elif parts is not None:
