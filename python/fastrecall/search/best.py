@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from fastrecall.errors import InputError
 from fastrecall.search import tokens
-from fastrecall.search.bm25 import BM25
+from fastrecall.search.bm25 import BM25, PostingLists, Vocabulary, posting_lists
 from fastrecall.search.mentions import find_mentions
 from fastrecall.search.plain_cosines import PlainCosines
 from fastrecall.types import Corpus, Ids, Links, Scores, Vectors
@@ -59,6 +59,33 @@ class Embedder(Protocol):
 
     def __call__(self, texts: Sequence[str], kind: Literal["passage", "query"]) -> Vectors:
         """Embed *texts*."""
+
+
+class BestParts(NamedTuple):
+    """All of the texts that `Best` searches: what is kept on disk. PRs come first in all of it.
+
+    ``vectors`` float32 ``[n, d]`` of titles and bodies, ``lists`` of their words.
+    """
+
+    vectors: Vectors
+    lists: PostingLists
+
+
+class Weighed(NamedTuple):
+    """What one question weighs, each ``[n]`` by node id.
+
+    ``scores`` of PRs are those of `Best.search`; an issue counts what it lends, its ``evidence``
+    less `LINK_DISCOUNT`. Both are -inf for the node that does not exist. ``lenders`` is the node
+    whose evidence a PR scores by, -1 for its own. ``meaning`` are standard scores within issues and
+    within PRs, ``words`` bm25 scores, ``cosines`` those of the vectors as they are.
+    """
+
+    scores: _Floats
+    evidence: _Floats
+    lenders: _Places
+    meaning: _Floats
+    words: _Floats
+    cosines: _Floats
 
 
 class Best:
@@ -111,28 +138,43 @@ class Best:
         embed: Embedder,
         threads: int | None = None,
     ) -> None:
-        if not len(titles) == len(bodies) == len(is_pr):
-            raise InputError(
-                f"Best: {len(titles)} titles, {len(bodies)} bodies, {len(is_pr)} kinds; "
-                "expected one of each a node"
-            )
-        is_pr = np.asarray(is_pr, dtype=np.bool_)
+        parts, vocabulary = best_parts(titles, bodies, is_pr=is_pr, embed=embed)
+        self._open(parts, vocabulary, is_pr, links, embed, threads)
+
+    @classmethod
+    def from_parts(
+        cls,
+        parts: BestParts,
+        vocabulary: Vocabulary,
+        *,
+        is_pr: npt.NDArray[np.bool_],
+        links: npt.NDArray[np.integer],
+        embed: Embedder,
+        threads: int | None = None,
+    ) -> Best:
+        """The index of what `best_parts` made of the same nodes; no text is read again."""
+        index = cls.__new__(cls)
+        index._open(parts, vocabulary, is_pr, links, embed, threads)
+        return index
+
+    def _open(
+        self,
+        parts: BestParts,
+        vocabulary: Vocabulary,
+        is_pr: npt.NDArray[np.bool_],
+        links: npt.NDArray[np.integer],
+        embed: Embedder,
+        threads: int | None,
+    ) -> None:
         # Inside, PRs come first: each kind is then one stretch of every array.
-        self._order = np.argsort(~is_pr, kind="stable")
+        self._order = prs_first(is_pr)
         self._place = np.argsort(self._order)
         self._prs = int(is_pr.sum())
         self._embed = embed
         self._known: dict[str, Vectors] = {}
-        heads = [_cut(titles[node], TITLE_CHARACTERS) for node in self._order]
-        rests = [_cut(bodies[node], BODY_CHARACTERS) for node in self._order]
-        vectors = _checked(embed(list(map(_joined, heads, rests)), "passage"), len(heads))
-        self._meaning = PlainCosines(vectors, self._prs)
-        self._words = BM25(
-            {"title": heads, "body": rests},
-            weights={"title": TITLE_COUNTS},
-            terms=tokens.stems,
-            threads=threads,
-        )
+        self._vectors = parts.vectors
+        self._meaning = PlainCosines(parts.vectors, self._prs)
+        self._words = BM25.from_lists(parts.lists, vocabulary, terms=tokens.stems, threads=threads)
         self._linked = _linked(self._place, np.asarray(links), self._prs)
 
     @classmethod
@@ -140,12 +182,11 @@ class Best:
         cls, corpus: Corpus, links: Links, *, embed: Embedder, threads: int | None = None
     ) -> Best:
         """The index of a corpus: closing links, and every mention of one ticket in another."""
-        closing = np.stack([links.issues, links.prs], axis=1)
         return cls(
             [ticket.title for ticket in corpus.tickets],
             [ticket.body for ticket in corpus.tickets],
             is_pr=corpus.is_pr,
-            links=np.concatenate([closing, find_mentions(corpus)]),
+            links=joined_links(links.issues, links.prs, find_mentions(corpus)),
             embed=embed,
             threads=threads,
         )
@@ -198,6 +239,36 @@ class Best:
             scores[row, : len(best)] = of_row[best]
         return ids, scores
 
+    def weigh(self, query: str, *, exclude: int = -1) -> Weighed:
+        """How well every node fits one question, and by what.
+
+        Args:
+            query: as for `search`.
+            exclude: the node that does not exist, -1 for none.
+
+        Raises:
+            InputError: an id that does not fit.
+        """
+        [question] = self._questions([query])
+        gone = self._gone(1, [exclude])
+        asked = question.vectors[:, np.newaxis]
+        products = self._meaning.products(asked, self._meaning.centres_without(gone))
+        meaning = _meaning(products.cosines(slice(1)), self._prs, gone)
+        words = self._word_scores(question, gone[0])
+        evidence = _evidence(meaning.copy(), words[np.newaxis].copy(), self._prs, gone)
+        scores = np.concatenate(
+            [self._spread(evidence)[0], evidence[0, self._prs :] - LINK_DISCOUNT]
+        )
+        lenders = self._lenders(evidence[0], scores)
+        return Weighed(
+            scores[self._place],
+            evidence[0, self._place],
+            np.append(self._order, -1)[lenders][self._place],
+            meaning[0, self._place],
+            words[self._place],
+            (self._vectors @ question.vectors[-1]).astype(np.float64)[self._place],
+        )
+
     def _gone(
         self, queries: int, exclude: npt.NDArray[np.integer] | Sequence[int] | None
     ) -> _Places:
@@ -236,7 +307,8 @@ class Best:
                 words = np.stack(
                     [self._word_scores(questions[row], gone[row]) for row in rows[some]]
                 )
-                evidence = _evidence(products.cosines(some), words, self._prs, gone[rows[some]])
+                meaning = _meaning(products.cosines(some), self._prs, gone[rows[some]])
+                evidence = _evidence(meaning, words, self._prs, gone[rows[some]])
                 yield from zip(rows[some].tolist(), self._spread(evidence), strict=True)
 
     def _word_scores(self, question: _Question, gone: int) -> _Floats:
@@ -267,8 +339,8 @@ class Best:
             words = self._words.scores(question.text, visible=exists)[np.newaxis, there]
             prs = int(exists[: self._prs].sum())
             evidence = np.full((1, len(self)), -np.inf)
-            cosines = products.cosines(slice(1), there)
-            evidence[:, there] = _evidence(cosines, words, prs, nobody)
+            meaning = _meaning(products.cosines(slice(1), there), prs, nobody)
+            evidence[:, there] = _evidence(meaning, words, prs, nobody)
             yield row, self._spread(evidence)[0]
 
     def _questions(self, queries: Sequence[str]) -> list[_Question]:
@@ -302,6 +374,53 @@ class Best:
             # A PR that does not exist stays out, whatever it is linked with.
             found[:, prs] = np.where(np.isfinite(own), np.maximum(own, lent), -np.inf)
         return found
+
+    def _lenders(self, evidence: _Floats, scores: _Floats) -> _Places:
+        """The place whose evidence each place scores by, -1 for its own: the first of equals."""
+        prs, starts, others = self._linked
+        borrowers = np.repeat(prs, np.diff(np.append(starts, len(others))))
+        lends = evidence[others] - LINK_DISCOUNT == scores[borrowers]
+        lends &= scores[borrowers] > evidence[borrowers]
+        lenders = np.full(len(self), -1)
+        first_last = np.flatnonzero(lends)[::-1]
+        lenders[borrowers[first_last]] = others[first_last]
+        return lenders
+
+
+def best_parts(
+    titles: Sequence[str], bodies: Sequence[str], *, is_pr: npt.NDArray[np.bool_], embed: Embedder
+) -> tuple[BestParts, dict[str, int]]:
+    """Embed the nodes' texts and count their words; returns the parts and the number of each term.
+
+    Arguments and errors are those of `Best`.
+    """
+    if not len(titles) == len(bodies) == len(is_pr):
+        raise InputError(
+            f"Best: {len(titles)} titles, {len(bodies)} bodies, {len(is_pr)} kinds; "
+            "expected one of each a node"
+        )
+    order = prs_first(is_pr)
+    heads = [_cut(titles[node], TITLE_CHARACTERS) for node in order]
+    rests = [_cut(bodies[node], BODY_CHARACTERS) for node in order]
+    vectors = _checked(embed(list(map(_joined, heads, rests)), "passage"), len(heads))
+    lists, vocabulary = posting_lists(
+        {"title": heads, "body": rests}, weights={"title": TITLE_COUNTS}, terms=tokens.stems
+    )
+    return BestParts(vectors, lists), vocabulary
+
+
+def prs_first(is_pr: npt.NDArray[np.bool_]) -> _Places:
+    """The node at each place of `BestParts`: PRs, then issues, in node order.
+
+    >>> prs_first(np.array([False, True, False])).tolist()
+    [1, 0, 2]
+    """
+    return np.argsort(~np.asarray(is_pr, dtype=np.bool_), kind="stable")
+
+
+def joined_links(issues: Ids, prs: Ids, mentions: Ids) -> Ids:
+    """Closing links and mentions ``[m, 2]`` as the pairs that `Best` takes."""
+    return np.concatenate([np.stack([issues, prs], axis=1), mentions])
 
 
 class _Question(NamedTuple):
@@ -338,31 +457,48 @@ def _linked(
     if links.size and not (links.min() >= 0 and links.max() < len(place)):
         raise InputError(f"Best: links name nodes outside 0 … {len(place) - 1}")
     pairs = place[links.astype(np.int64)]
-    both = np.unique(np.concatenate([pairs, pairs[:, ::-1]]), axis=0)
+    both = np.concatenate([pairs, pairs[:, ::-1]])
     both = both[(both[:, 0] < prs) & (both[:, 0] != both[:, 1])]
-    linked, starts = np.unique(both[:, 0], return_index=True)
-    return linked, starts, both[:, 1]
+    # One number a pair: sorted ten times faster than rows are.
+    keys = np.unique(both[:, 0] * len(place) + both[:, 1])
+    borrowers, lenders = np.divmod(keys, max(1, len(place)))
+    linked, starts = np.unique(borrowers, return_index=True)
+    return linked, starts, lenders
 
 
-def _evidence(cosines: _Floats, words: _Floats, prs: int, gone: _Places) -> _Floats:
-    """How well each node fits ``[q, n]``, in standard deviations; -inf for the node that is gone.
+def _meaning(cosines: _Floats, prs: int, gone: _Places) -> _Floats:
+    """How near in meaning each node is ``[q, n]``, from *cosines* ``[t, q, n]``, overwritten.
 
-    Of the nodes of *cosines* ``[t, q, n]`` and *words* ``[q, n]``, which are overwritten, the first
-    *prs* are PRs.
+    Of the nodes the first *prs* are PRs; *gone* ``[q]`` do not exist.
     """
-    evidence: _Floats = cosines[-1]
-    for kind in (slice(0, prs), slice(prs, evidence.shape[1])):
-        inside = np.flatnonzero((gone >= kind.start) & (gone < kind.stop))
-        missing = inside, gone[inside] - kind.start
-        for scores in (*cosines[:, :, kind], words[:, kind]):
+    meaning: _Floats = cosines[-1]
+    for kind, missing in _kinds(cosines.shape[2], prs, gone):
+        for scores in cosines[:, :, kind]:
             _standardize(scores, missing)
         if len(cosines) > 1:
-            evidence[:, kind] += TITLE_WEIGHT * cosines[0][:, kind]
-        evidence[:, kind] += WORDS_WEIGHT * words[:, kind]
-        _standardize(evidence[:, kind], missing)
+            meaning[:, kind] += TITLE_WEIGHT * cosines[0][:, kind]
+    return meaning
+
+
+def _evidence(meaning: _Floats, words: _Floats, prs: int, gone: _Places) -> _Floats:
+    """How well each node fits ``[q, n]``, in standard deviations; -inf for the node that is gone.
+
+    *meaning* and *words* ``[q, n]`` are overwritten.
+    """
+    for kind, missing in _kinds(meaning.shape[1], prs, gone):
+        _standardize(words[:, kind], missing)
+        meaning[:, kind] += WORDS_WEIGHT * words[:, kind]
+        _standardize(meaning[:, kind], missing)
     rows = np.flatnonzero(gone >= 0)
-    evidence[rows, gone[rows]] = -np.inf
-    return evidence
+    meaning[rows, gone[rows]] = -np.inf
+    return meaning
+
+
+def _kinds(nodes: int, prs: int, gone: _Places) -> Iterator[tuple[slice, tuple[_Places, _Places]]]:
+    """Where PRs and issues lie, with the rows and columns in there that do not count."""
+    for kind in (slice(0, prs), slice(prs, nodes)):
+        inside = np.flatnonzero((gone >= kind.start) & (gone < kind.stop))
+        yield kind, (inside, gone[inside] - kind.start)
 
 
 def _standardize(values: _Floats, missing: tuple[_Places, _Places]) -> None:
