@@ -59,15 +59,61 @@ def found(project: Index) -> Callable[..., list[str]]:
     return ask
 
 
-def test_the_fix_stands_behind_the_issue_that_is_like_the_question(project: Index) -> None:
+def test_the_issue_that_is_like_the_question_and_its_fix_come_first(project: Index) -> None:
     answers = fr.ask(project, "program crashes if config is an empty file", k=2).answers
-    assert [answer.id for answer in answers] == ["issue o/r#1", "pr o/r#11"]
-    assert answers[0].place.semantic == 1
-    fix = answers[1]
-    assert fix.via is not None
-    assert fix.origin.startswith("closes o/r#1 ← asked-like issue o/r#1 (semantic 1")
-    assert fix.as_dict()["via"]["id"] == "issue o/r#1"
+    assert {answer.id for answer in answers} == {"issue o/r#1", "pr o/r#11"}
+    issue, fix = sorted(answers, key=lambda answer: answer.id)
+    assert issue.place.semantic == fix.place.semantic == 1  # each among its kind
+    assert issue.via is None
     assert [ticket.ref for ticket in fix.closes] == ["o/r#1"]
+
+
+def test_a_pr_that_says_nothing_itself_is_lent_evidence_by_its_issue(tmp_path: Path) -> None:
+    """Among many PRs, so that standard scores tell them apart."""
+    tickets = [issue(n, f"Panel {n} has the wrong colour {n}") for n in range(1, 30)]
+    tickets += [pr(n, f"Repaint panel {n}", "colour") for n in range(50, 80)]
+    tickets += [
+        issue(100, "Crash when the configuration file is empty"),
+        pr(101, "Rework", "Fixes #100"),
+        issue(102, "Socket leaks memory after a timeout"),
+        pr(103, "Tidy up", "what #102 tells about"),
+        pr(104, "Bump", "of #105"),
+        pr(105, "Release the buffer of a slow upload", "so as #104 did"),
+        issue(106, "Login loops", "until #107"),
+        pr(107, "Polish"),
+    ]
+    fr.build_index(make_corpus(tickets, name="o/r"), tmp_path, cache=False)
+    index = fr.open_index(tmp_path)
+
+    def told(question: str, of: str) -> tuple[str, str]:
+        answers = fr.ask(index, question, k=5).answers
+        ids = [answer.id for answer in answers]
+        answer = answers[ids.index(f"pr {of}")]
+        assert answer.via is not None
+        assert answer.as_dict()["via"]["relation"] == answer.relation
+        lender = answers[ids.index(f"{answer.via.kind} {answer.via.ref}")]
+        assert ids.index(lender.id) < ids.index(answer.id)
+        assert lender.via is None
+        assert lender.place == answer.via_place
+        return answer.origin.split(" (")[0], lender.id
+
+    assert told("config file is empty and it crashes", "o/r#101") == (
+        "closes o/r#100 ← asked-like issue o/r#100",
+        "issue o/r#100",
+    )
+    assert told("the socket leaks memory", "o/r#103")[0] == (
+        "mentions o/r#102 ← asked-like issue o/r#102"
+    )
+    assert told("buffer of the slow upload", "o/r#104")[0] == (
+        "mentions o/r#105 ← asked-like PR o/r#105"
+    )
+    assert told("login loops", "o/r#107")[0] == ("mentioned by o/r#106 ← asked-like issue o/r#106")
+
+
+def test_what_does_not_fit_into_a_title_is_asked_all_the_same(project: Index) -> None:
+    long = "Since we moved to the new machines last week there is something odd going on here, " * 2
+    answers = fr.ask(project, long + "backup restores files with the wrong permissions").answers
+    assert answers[0].id in ("issue o/r#3", "pr o/r#13")
 
 
 def test_an_issue_that_is_filtered_out_still_leads_to_its_fix(

@@ -11,15 +11,24 @@ import numpy as np
 import pytest
 
 import fastrecall as fr
-from fastrecall.corpus import make_corpus
+from fastrecall.corpus import find_links, make_corpus, node_texts
 from fastrecall.embedding import ModelInfo
 from fastrecall.errors import CacheError, ModelError
+from fastrecall.graph import Graph, closing_edges
+from fastrecall.search.answer import Filters
+from fastrecall.search.arms import ARMS, Finder, Queries, Reach
+from fastrecall.search.best import Best
 from fastrecall.search.hnsw import HNSW
 from fastrecall.search.index import build as building
 from fastrecall.search.index import opening
+from fastrecall.search.index import place as place_room
+from fastrecall.search.index.by_fusion import ByFusion
 from fastrecall.search.index.closeness import FAR_SHARE
+from fastrecall.search.index.opened import Index
 from fastrecall.search.index.place import index_folder, read_manifest
 from fastrecall.search.index.source import index_corpus
+from fastrecall.search.memory import Memory
+from fastrecall.search.nearest import Nearest
 from fastrecall.types import Corpus, Ticket
 
 SECRET = "ghp_" + "a1B2" * 9
@@ -44,6 +53,18 @@ def build(place: Path, corpus: Corpus | None = None) -> Path:
     return place
 
 
+@pytest.fixture(scope="module")
+def indexes(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Index]:
+    """The demo's index, by the number of tickets up to which evidence ranks."""
+    made = {}
+    for most in (100, 100_000):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(place_room, "BEST_UP_TO", most)
+            place = build(tmp_path_factory.mktemp("index"), fr.load_corpus("demo"))
+        made[most] = fr.open_index(place)
+    return made
+
+
 def test_what_was_built_is_opened(tmp_path: Path) -> None:
     corpus = tickets(4)
     index = fr.open_index(build(tmp_path, corpus))
@@ -56,27 +77,61 @@ def test_what_was_built_is_opened(tmp_path: Path) -> None:
     assert index.manifest.corpus["fingerprint"] == corpus.fingerprint
 
 
-def test_the_ranking_is_that_of_the_measured_arm(tmp_path: Path) -> None:
-    from fastrecall.corpus import find_links, node_texts
-    from fastrecall.graph import Graph, closing_edges
-    from fastrecall.search.answer import RANKED_BY
-    from fastrecall.search.arms import ARMS, Finder, Queries, Reach
-    from fastrecall.search.memory import Memory
-    from fastrecall.search.nearest import Nearest
+QUESTIONS = (
+    "the snapshot is torn after a split",
+    "Writes hang\nwhen the leader steps down while a follower is far behind",
+    "as in #12: the snapshot of a split is torn",
+)
 
-    corpus = fr.load_corpus("demo")
-    index = fr.open_index(build(tmp_path, corpus))
-    question = "the snapshot is torn after a split"
-    vector = fr.embed([question], model="fake", kind="query")
-    memory = Memory(
-        tuple(node_texts(corpus)), fr.embed(node_texts(corpus), model="fake"), corpus.is_pr
-    )
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("without", [None, 17, 900])
+@pytest.mark.parametrize(("arm", "most"), [("best", 100_000), ("hybrid_causal", 100)])
+def test_the_ranking_is_that_of_the_measured_arm(
+    arm: str,
+    most: int,
+    without: int | None,
+    question: str,
+    indexes: dict[int, Index],
+) -> None:
+    """Of a fresh evaluation's parts and of an index on disk."""
+    corpus, index = fr.load_corpus("demo"), indexes[most]
+    texts = tuple(node_texts(corpus))
+    memory = Memory(texts, fr.embed(texts, model="fake"), corpus.is_pr)
     links = find_links(corpus).of(*building.SERVED_LINKS)
-    closes = Graph.from_edges(closing_edges(links), nodes=len(corpus))
-    finder = Finder(memory, closes, Queries((question,), Nearest(memory, vector)), Reach(32))
-    [(_, expected)] = finder.run(ARMS[RANKED_BY])
-    got = [answer.node for answer in fr.ask(index, question, k=20).answers]
-    assert got == expected.ids[0, :20].tolist()
+    finder = Finder(
+        memory,
+        Graph.from_edges(closing_edges(links), nodes=len(corpus)),
+        Queries(
+            (question,),
+            Nearest(memory, fr.embed([question], model="fake", kind="query")),
+            exclude=None if without is None else np.array([without], np.int32),
+        ),
+        Reach(32),
+        best=Best.of_corpus(corpus, links, embed=lambda t, kind: fr.embed(t, model="fake")),
+    )
+    [(_, expected)] = finder.run(ARMS[arm])
+    filters = Filters(kind="pr") if arm == "best" else Filters()
+    answers = fr.ask(index, question, k=20, filters=filters, without=without)
+    assert answers.ranked_by == index.manifest.ranked_by == arm
+    assert [answer.node for answer in answers.answers] == expected.ids[0, :20].tolist()
+
+
+def test_issues_among_the_answers_change_no_order_of_prs(indexes: dict[int, Index]) -> None:
+    index = indexes[100_000]
+    for question in QUESTIONS:
+        prs = [a.node for a in fr.ask(index, question, k=50, filters=Filters(kind="pr")).answers]
+        issues = [
+            a.node for a in fr.ask(index, question, k=50, filters=Filters(kind="issue")).answers
+        ]
+        mixed = [a.node for a in fr.ask(index, question, k=50).answers]
+        assert [node for node in mixed if index.tickets.is_pr[node]] == prs[: len(mixed)][
+            : sum(index.tickets.is_pr[mixed])
+        ]
+        assert {True, False} == set(index.tickets.is_pr[mixed].tolist())
+        assert [node for node in mixed if not index.tickets.is_pr[node]] == issues[
+            : sum(~index.tickets.is_pr[mixed])
+        ]
 
 
 def test_a_new_build_takes_the_place_of_the_old_one_that_stays_readable(tmp_path: Path) -> None:
@@ -155,12 +210,20 @@ def test_a_file_that_was_cut_or_lost_is_refused(tmp_path: Path, name: str) -> No
         fr.open_index(place)
 
 
-def test_another_format_is_refused_as_such(tmp_path: Path) -> None:
-    place = build(tmp_path)
+@pytest.mark.parametrize("format", [1, 99])
+def test_another_format_is_refused_with_the_command_that_builds_anew(
+    tmp_path: Path, format: int
+) -> None:
+    place = tmp_path / "index"
+    index_corpus("demo", place, model="fake", cache=False)
     document = json.loads((place / "manifest.json").read_text("utf-8"))
-    (place / "manifest.json").write_text(json.dumps({**document, "format": 99}), "utf-8")
-    with pytest.raises(CacheError, match=r"format 99.*reads format 1; build it again"):
+    del document["ranked_by"]
+    (place / "manifest.json").write_text(json.dumps({**document, "format": format}), "utf-8")
+    said = rf"has format {format}, .* reads format 2; build it again: fastrecall index demo$"
+    with pytest.raises(CacheError, match=said):
         fr.open_index(place)
+    index_corpus("demo", place, model="fake", cache=False)
+    assert len(fr.open_index(place)) == 1090
 
 
 def test_where_there_is_no_index_the_command_is_named(tmp_path: Path) -> None:
@@ -222,30 +285,31 @@ def test_a_path_names_one_index_from_anywhere(
 
 
 def test_a_large_corpus_is_searched_approximately_with_the_same_filters(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    indexes: dict[int, Index],
 ) -> None:
     corpus = fr.load_corpus("demo")
-    exact = fr.open_index(build(tmp_path / "exact", corpus))
-    monkeypatch.setattr(building, "ANN_FROM", 100)
-    walked = fr.open_index(build(tmp_path / "walked", corpus))
-    assert isinstance(walked.memory.ann, HNSW)
+    assert isinstance(indexes[100].ranker, ByFusion)
+    walked = indexes[100].ranker.memory
+    assert isinstance(walked.ann, HNSW)
     questions = fr.embed(["torn snapshot", "login page is slow"], model="fake")
     mask = np.arange(len(corpus)) % 2 == 0
     for exclude in (None, [10, -1], [[2, 4], []]):
-        ids, scores = exact.memory.nearest.search(questions, 10, exclude=exclude, mask=mask)
-        near, about = walked.memory.nearest.search(questions, 10, exclude=exclude, mask=mask)
+        ids, scores = walked.exact.search(questions, 10, exclude=exclude, mask=mask)
+        near, about = walked.nearest.search(questions, 10, exclude=exclude, mask=mask)
         assert np.mean([len(set(a) & set(b)) for a, b in zip(ids, near, strict=True)]) >= 9
         np.testing.assert_allclose(about[:, 0], scores[:, 0], atol=0.01)
         assert mask[near].all()
 
 
-def test_the_border_lets_one_in_twenty_own_titles_fall(tmp_path: Path) -> None:
+def test_the_border_lets_one_in_twenty_own_titles_fall(indexes: dict[int, Index]) -> None:
     corpus = fr.load_corpus("demo")
-    index = fr.open_index(build(tmp_path, corpus))
-    nodes = np.arange(0, len(corpus), 5)
-    titles = fr.embed([corpus.tickets[n].title for n in nodes], model="fake", kind="query")
-    nearest = index.memory.exact.search(titles, 1, exclude=nodes)[1].ravel()
-    assert abs(float(np.mean(nearest < index.closeness.cosine)) - FAR_SHARE) < 0.05
+    for index in indexes.values():
+        asked = [
+            fr.ask(index, corpus.tickets[node].title, k=1, without=node)
+            for node in range(0, len(corpus), 5)
+        ]
+        far = np.mean([answers.cosine < answers.border for answers in asked])
+        assert abs(float(far) - FAR_SHARE) < 0.05
 
 
 @pytest.mark.parametrize("count", [1, 2])

@@ -1,6 +1,7 @@
 """A question to an index, and ranked answers that say where they came from.
 
-The ranking is the arm `RANKED_BY`, by the very code that `fastrecall eval` measures.
+The ranking is the arm that the index was built for, by the very code that `fastrecall eval`
+measures: `best`, or `hybrid_causal` in an index of more than `BEST_UP_TO` tickets.
 """
 
 from __future__ import annotations
@@ -12,24 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrecall.errors import InputError
-from fastrecall.graph import Graph
-from fastrecall.search.arms import ARMS, Finder, Queries, Reach
 from fastrecall.search.index.opened import Index
-from fastrecall.search.memory import Memory
-from fastrecall.search.nearest import Nearest
-from fastrecall.types import Ids, Kind, Ticket, Vectors
-
-RANKED_BY = "hybrid_causal"
-"""The arm that answers: semantic and bm25 fused, each node followed by the PRs that close it."""
-
-MOST_ANSWERS = 50
+from fastrecall.search.index.ranking import MOST_ANSWERS, Found, Place
+from fastrecall.types import Kind, Ticket
 
 
 @dataclass(frozen=True)
 class Filters:
     """Which tickets may be answers. Times are seconds since 1970, *until* is past the end.
 
-    An issue that is filtered out may still lead to the PR that closed it.
+    A ticket that is filtered out may still lead to a PR that is linked with it.
     """
 
     kind: Kind | None = None
@@ -40,25 +33,12 @@ class Filters:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a ticket stands in the lists that were fused: ranks from 1, None past their ends."""
-
-    semantic: int | None
-    cosine: float | None
-    bm25: int | None
-    bm25_score: float | None
-
-    def __str__(self) -> str:
-        ranks = (("semantic", self.semantic), ("bm25", self.bm25))
-        return ", ".join(f"{name} {rank}" for name, rank in ranks if rank is not None)
-
-
-@dataclass(frozen=True)
 class Answer:
     """One ticket that may answer the question.
 
-    ``via`` is the ticket that was found and led here along a closing link, with its ``via_place``;
-    None when this one was found itself. ``closes`` are the issues that a PR closes.
+    ``via`` is the ticket that was found and led here, with its ``via_place`` and the ``relation``
+    of this one to it; None when this one was found itself. ``closes`` are the issues that a PR
+    closes.
     """
 
     node: int
@@ -66,6 +46,7 @@ class Answer:
     place: Place
     via: Ticket | None = None
     via_place: Place | None = None
+    relation: str = "closes"
     closes: tuple[Ticket, ...] = ()
 
     @property
@@ -85,7 +66,8 @@ class Answer:
         if self.via is None:
             closes = ", ".join(ticket.ref for ticket in self.closes)
             return f"{self.place}; closes {closes}" if closes else str(self.place)
-        return f"closes {self.via.ref} ← asked-like issue {self.via.ref} ({self.via_place})"
+        like = f"asked-like {_word_for(self.via)} {self.via.ref} ({self.via_place})"
+        return f"{self.relation} {self.via.ref} ← {like}"
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -106,7 +88,12 @@ class Answer:
             **vars(self.place),
             "via": None
             if self.via is None or self.via_place is None
-            else {"id": ticket_id(self.via), "title": self.via.title, **vars(self.via_place)},
+            else {
+                "id": ticket_id(self.via),
+                "title": self.via.title,
+                "relation": self.relation,
+                **vars(self.via_place),
+            },
         }
 
 
@@ -114,6 +101,7 @@ class Answer:
 class Answers:
     """What was found for a question, best first; none when nothing is close.
 
+    ``ranked_by`` is the arm that answered.
     ``cosine`` is that of the nearest ticket, ``border`` what it would have to be; a ticket that
     holds a rare name of the question (``named``) is close as well. ``nothing`` is a sentence that
     says why there are no answers, empty when there are some.
@@ -124,10 +112,12 @@ class Answers:
     cosine: float
     border: float
     named: bool
+    ranked_by: str
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
+            "ranked_by": self.ranked_by,
             "nothing": self.nothing,
             "nearest_cosine": self.cosine,
             "close_from_cosine": self.border,
@@ -173,75 +163,20 @@ def ask(
     visible = _leads_to(index, wanted)
     if without is not None:
         visible[without] = wanted[without] = False
-    found = ranked(index.memory, index.closes, question, index.vector_of(question), visible)
-    cosine = float(found.cosines[0]) if len(found.cosines) else 0.0
+    found = index.ranker.rank(question, wanted=wanted, visible=visible, without=without, k=k)
     named = bool(visible[index.named_in(question)].any())
     border = index.closeness.cosine
     nothing = ""
     if not wanted.any():
         nothing = "Nothing: no ticket passes the filters."
-    elif not named and cosine < border:
+    elif not named and found.cosine < border:
         nothing = (
-            f"Nothing close: the nearest ticket has a cosine of {cosine:.2f}, and related tickets "
-            f"of this corpus lie at {border:.2f} or more."
+            f"Nothing close: the nearest ticket has a cosine of {found.cosine:.2f}, and related "
+            f"tickets of this corpus lie at {border:.2f} or more."
         )
-    answers = [
-        _answer(index, found, int(node), int(origin))
-        for node, origin in zip(found.ids, found.origins, strict=True)
-        if wanted[node] and not nothing
-    ]
-    return Answers(tuple(answers[:k]), nothing, cosine, border, named)
-
-
-@dataclass(frozen=True)
-class Found:
-    """One ranking, and the lists it was made from: ids ``[found]`` by rank.
-
-    ``origins`` are the ranks, from 1, of the seeds (in ``hybrid``) that led to each node.
-    """
-
-    ids: Ids
-    origins: npt.NDArray[np.int32]
-    hybrid: Ids
-    semantic: Ids
-    cosines: npt.NDArray[np.float32]
-    bm25: Ids
-    bm25_scores: npt.NDArray[np.float32]
-
-
-def ranked(
-    memory: Memory,
-    closes: Graph,
-    question: str,
-    vector: Vectors,
-    visible: npt.NDArray[np.bool_] | None = None,
-) -> Found:
-    """The ranking of the arm `RANKED_BY` for one question, as an evaluation makes it.
-
-    ``visible`` ``[n]`` marks the nodes that exist for it.
-    """
-    everything = visible is None or visible.all()
-    queries = Queries(
-        texts=(question,),
-        nearest=Nearest(memory, vector[np.newaxis]),
-        allowed=None if everything else visible[np.newaxis],  # type: ignore[index]
-    )
-    finder = Finder(memory, closes, queries, Reach(budget=MOST_ANSWERS))
-    [(_, rankings)] = finder.run(ARMS[RANKED_BY])
-    assert rankings.origins is not None
-    lists = {name: finder.ranked(name) for name in ("hybrid", "semantic", "bm25")}
-    ids = {name: one.ids[0][one.ids[0] >= 0] for name, one in lists.items()}
-    scores = {name: one.scores[0] for name, one in lists.items() if one.scores is not None}
-    there = rankings.ids[0] >= 0
-    return Found(
-        rankings.ids[0][there],
-        rankings.origins[0][there],
-        ids["hybrid"],
-        ids["semantic"],
-        scores["semantic"][: len(ids["semantic"])],
-        ids["bm25"],
-        scores["bm25"][: len(ids["bm25"])],
-    )
+    ranked = [] if nothing else zip(found.ids.tolist(), found.leads.tolist(), strict=True)
+    answers = tuple(_answer(index, found, node, lead) for node, lead in ranked)
+    return Answers(answers, nothing, found.cosine, border, named, index.manifest.ranked_by)
 
 
 def find_ticket(index: Index, id: str) -> tuple[int, Ticket]:
@@ -277,6 +212,10 @@ def ticket_id(ticket: Ticket) -> str:
     'pr a/b#7'
     """
     return f"{ticket.kind} {ticket.ref}"
+
+
+def _word_for(ticket: Ticket) -> str:
+    return "PR" if ticket.kind == "pr" else "issue"
 
 
 def state_of(ticket: Ticket) -> str:
@@ -329,30 +268,19 @@ def _leads_to(index: Index, wanted: npt.NDArray[np.bool_]) -> npt.NDArray[np.boo
     return visible
 
 
-def _answer(index: Index, found: Found, node: int, origin: int) -> Answer:
-    seed = int(found.hybrid[origin - 1])
+def _answer(index: Index, found: Found, node: int, lead: int) -> Answer:
     closes = index.closes.neighbours(node, backwards=True).ids
     answer = Answer(
         node,
         index.tickets[node],
-        _place(found, node),
+        found.place(node),
         closes=tuple(index.tickets[issue] for issue in closes),
     )
-    if seed == node:
+    if lead == node:
         return answer
-    return replace(answer, via=index.tickets[seed], via_place=_place(found, seed))
-
-
-def _place(found: Found, node: int) -> Place:
-    semantic, bm25 = _rank(found.semantic, node), _rank(found.bm25, node)
-    return Place(
-        semantic,
-        None if semantic is None else round(float(found.cosines[semantic - 1]), 4),
-        bm25,
-        None if bm25 is None else round(float(found.bm25_scores[bm25 - 1]), 4),
+    return replace(
+        answer,
+        via=index.tickets[lead],
+        via_place=found.place(lead),
+        relation=index.relation(node, lead),
     )
-
-
-def _rank(ids: Ids, node: int) -> int | None:
-    places = np.flatnonzero(ids == node)
-    return int(places[0]) + 1 if len(places) else None

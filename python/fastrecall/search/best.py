@@ -17,7 +17,6 @@ import numpy.typing as npt
 from fastrecall.errors import InputError
 from fastrecall.search import tokens
 from fastrecall.search.bm25 import BM25, PostingLists, Vocabulary, posting_lists
-from fastrecall.search.mentions import find_mentions
 from fastrecall.search.plain_cosines import PlainCosines
 from fastrecall.types import Corpus, Ids, Links, Scores, Vectors
 
@@ -182,6 +181,9 @@ class Best:
         cls, corpus: Corpus, links: Links, *, embed: Embedder, threads: int | None = None
     ) -> Best:
         """The index of a corpus: closing links, and every mention of one ticket in another."""
+        # Who opens stored parts does not need the room of corpora.
+        from fastrecall.search.mentions import find_mentions
+
         return cls(
             [ticket.title for ticket in corpus.tickets],
             [ticket.body for ticket in corpus.tickets],
@@ -407,6 +409,15 @@ def best_parts(
         {"title": heads, "body": rests}, weights={"title": TITLE_COUNTS}, terms=tokens.stems
     )
     return BestParts(vectors, lists), vocabulary
+
+
+def title_of_question(title: str) -> str:
+    """What is embedded of a question that is a title alone.
+
+    >>> title_of_question("Crash as in #12")
+    'Crash as in'
+    """
+    return _cut(title, TITLE_CHARACTERS).strip()
 
 
 def prs_first(is_pr: npt.NDArray[np.bool_]) -> _Places:

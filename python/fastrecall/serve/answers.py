@@ -92,12 +92,16 @@ class Delivered:
 
 @dataclass(frozen=True)
 class Status:
-    """What the memory holds and what it delivered. ``warnings`` want somebody's attention."""
+    """What the memory holds and what it delivered.
+
+    ``ranked_by`` is the arm that answers; ``warnings`` want somebody's attention.
+    """
 
     corpus: str
     issues: int
     prs: int
     links: int
+    ranked_by: str
     notes: int
     model: str
     delivered_now: Delivered

@@ -163,6 +163,7 @@ class ProjectMemory:
                 issues=corpus.get("issues", 0),
                 prs=corpus.get("prs", 0),
                 links=corpus.get("links", 0),
+                ranked_by="" if index is None else index.manifest.ranked_by,
                 notes=len(self._notes),
                 model=self._model_name or ("minilm" if index is None else index.model.name),
                 delivered_now=self._counts.now,
@@ -235,7 +236,6 @@ class ProjectMemory:
         links += [
             f"followed by {note.id} {quoted(note.text, 100)}" for note in self._notes.caused_by(id)
         ]
-        ids, _ = index.memory.nearest.search(index.memory.vectors[node], _SIMILAR, exclude=[node])
         return shortened(
             Explained(
                 id,
@@ -248,7 +248,9 @@ class ProjectMemory:
                 author=titled(ticket.author),
                 url=titled(ticket.url),
                 links=links[:20],
-                similar=[_line(index.tickets[other]) for other in ids[0] if other >= 0],
+                similar=[
+                    _line(index.tickets[other]) for other in index.ranker.similar(node, _SIMILAR)
+                ],
             ),
             ticket.body,
         )

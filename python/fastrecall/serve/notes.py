@@ -14,7 +14,7 @@ import numpy as np
 from fastrecall.embedding import ModelInfo, embed_question
 from fastrecall.errors import InputError
 from fastrecall.graph import Graph
-from fastrecall.search.answer import ranked
+from fastrecall.search.index.by_fusion import fused
 from fastrecall.search.memory import Memory
 from fastrecall.search.redaction import redact
 from fastrecall.serve.journal import Entry, Journal
@@ -118,13 +118,13 @@ class Notes:
         return removed
 
     def ranked(self, question: str, vector: Vectors, *, model: ModelInfo) -> list[FoundNote]:
-        """The notes as the tickets are ranked, best first."""
+        """The notes by meaning and words, best first."""
         if not self._notes:
             return []
         notes = list(self._notes.values())
         if self._memory is None:
             self._memory = self._built(notes, model)
-        found = ranked(self._memory, Graph([], [], nodes=len(notes)), question, vector)
+        found = fused(self._memory, Graph([], [], nodes=len(notes)), question, vector)
         cosines = self._memory.vectors @ vector
         return [
             FoundNote(notes[node], float(cosines[node]), rank)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -13,8 +14,23 @@ from typing import Any
 from fastrecall._data import data_folder
 from fastrecall.errors import CacheError
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
+
+EVIDENCE_ARM, FUSION_ARM = "best", "hybrid_causal"
+"""The arms that indexes are ranked by."""
+
+BEST_UP_TO = 200_000
+"""Tickets up to which `EVIDENCE_ARM` answers. It reads every vector for every question."""
+
+
+def ranking_arm(tickets: int) -> str:
+    """The arm that ranks an index of so many tickets; a larger one is searched approximately.
+
+    >>> ranking_arm(20_000), ranking_arm(1_000_000)
+    ('best', 'hybrid_causal')
+    """
+    return EVIDENCE_ARM if tickets <= BEST_UP_TO else FUSION_ARM
 
 
 @dataclass(frozen=True)
@@ -23,7 +39,8 @@ class Manifest:
 
     ``corpus`` has the name, fingerprint and counts; ``source`` what names the corpus to
     ``load_corpus`` and ``origins`` its files as (path, bytes, time in ns), to tell when they
-    changed; ``model`` all that vectors depend on; ``files`` of each file its bytes and CRC-32.
+    changed; ``model`` all that vectors depend on; ``ranked_by`` the arm whose parts are kept;
+    ``files`` of each file its bytes and CRC-32.
     """
 
     build: str
@@ -31,6 +48,7 @@ class Manifest:
     model: Mapping[str, Any]
     links: tuple[str, ...]
     closeness: Mapping[str, Any]
+    ranked_by: str
     source: str = ""
     origins: tuple[tuple[str, int, int], ...] = ()
     files: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -71,12 +89,22 @@ def read_manifest(folder: Path) -> Manifest | None:
     if document.get("format") != FORMAT:
         raise CacheError(
             f"{path}: the index has format {document.get('format')}, this version of fastrecall "
-            f"reads format {FORMAT}; build it again"
+            f"reads format {FORMAT}; build it again: {_rebuild(document)}"
         )
     if document.pop("sha256") != digest_of(document):
         raise damaged(path, "its checksum does not fit")
     known = {one.name for one in fields(Manifest)}
     return Manifest(**{name: value for name, value in document.items() if name in known})
+
+
+def _rebuild(document: Mapping[str, Any]) -> str:
+    """The command that builds an index of another version anew, as far as it tells."""
+    source = document.get("source")
+    return (
+        f"fastrecall index {shlex.quote(source)}"
+        if isinstance(source, str) and source
+        else ("fastrecall index")
+    )
 
 
 def digest_of(document: Mapping[str, Any]) -> str:
