@@ -38,17 +38,42 @@ def test_answers_are_ranked_with_their_origin(run: Run, indexed: Path) -> None:
     code, out, err = run("search", "Symptom 2", indexed, "-k", 2)
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0] == " 1 issue #2  Symptom 2"
-    assert lines[1].startswith("   2024-01-02; semantic 1, bm25 1")
-    assert lines[2] == " 2 PR #12  Change 2"
-    assert "closes #2 ← asked-like issue #2 (semantic 1, bm25 1)" in lines[3]
+    assert lines[0] == " 1 PR #12  Change 2"
+    assert lines[1] == "   2024-02-02; semantic 1, bm25 1; closes #2"
+    assert lines[2] == " 2 issue #2  Symptom 2"
+    assert lines[3] == "   2024-01-02; semantic 1, bm25 1"
+
+
+def test_an_answer_that_another_ticket_led_to_says_so(run: Run, folder: Path) -> None:
+    issues = [
+        {"number": 100 + n, "createdAt": "2024-01-05T00:00:00Z", "title": f"Panel {n} is red"}
+        for n in range(30)
+    ]
+    issues.append({**issues[0], "number": 99, "title": "The parser hangs on an empty key"})
+    prs = [
+        {**issue, "number": 100 + issue["number"], "title": f"Bump {n}"}
+        for n, issue in enumerate(issues[:30])
+    ]
+    prs.append({**prs[0], "number": 98, "title": "Rework", "body": "Closes #99"})
+    (folder / "issues.json").write_text(json.dumps(issues))
+    (folder / "prs.json").write_text(json.dumps(prs))
+    run("index", folder, "--model", "fake")
+    code, out, _ = run("search", "The parser hangs on an empty key", folder, "--explain", "-k", 2)
+    assert code == 0
+    assert "; closes #99 ← asked-like issue #99 (semantic 1, bm25 1)\n" in out
+    own, lent = out.split(" 2 PR #98  Rework\n")[1].splitlines()[1:]
+    assert own.startswith("   itself: cosine ")
+    assert lent.startswith("   by way: cosine 1.000 bm25 ")
+    assert float(lent.split("evidence ")[1]) - 1 > float(own.split("evidence ")[1])
 
 
 def test_json_holds_the_same(run: Run, indexed: Path) -> None:
     told = json.loads(run("search", "Symptom 2", indexed, "--kind", "pr", "--json").out)
     assert told["corpus"]["nodes"] == 6
     assert told["answers"][0]["id"] == "pr #12"
-    assert told["answers"][0]["via"]["id"] == "issue #2"
+    assert told["answers"][0]["closes"] == ["issue #2"]
+    assert {"via", "semantic", "cosine", "bm25", "bm25_score", "evidence"} < set(told["answers"][0])
+    assert told["ranked_by"] == "best"
 
 
 def test_filters_are_days_months_and_years(run: Run, indexed: Path) -> None:
@@ -78,7 +103,7 @@ def test_nothing_close_is_said_and_explained(run: Run, indexed: Path) -> None:
 def test_a_corpus_without_index_gets_one(run: Run, folder: Path) -> None:
     _, out, err = run("search", "Symptom 2", folder, "--model", "fake")
     assert "has no index yet" in err
-    assert " 1 issue #2  Symptom 2" in out
+    assert " 2 issue #2  Symptom 2" in out
     assert run("search", "Symptom 2", folder).err == ""
 
 

@@ -52,11 +52,16 @@ def command(
         **options,
     )
     size = sum(size for size, _ in manifest.files.values())
-    built = {**manifest.corpus, "model": manifest.model["name"], "bytes": size}
+    built = {
+        **manifest.corpus,
+        "model": manifest.model["name"],
+        "ranked_by": manifest.ranked_by,
+        "bytes": size,
+    }
     if as_json:
         click.echo(json.dumps({**built, "folder": str(folder)}, indent=1, ensure_ascii=False))
         return
     click.echo(
         f"{built['name']}: {built['issues']:,} issues, {built['prs']:,} PRs, {built['links']:,} "
-        f"closing links, {size / 1e6:.1f} MB in {folder}"
+        f"closing links, ranked by {built['ranked_by']}, {size / 1e6:.1f} MB in {folder}"
     )

@@ -31,6 +31,7 @@ def _facts() -> dict[str, object]:
     from fastrecall._threads import usable_cores
     from fastrecall.config import config_places
     from fastrecall.embedding import cache_folder
+    from fastrecall.search.index.place import BEST_UP_TO, EVIDENCE_ARM, FUSION_ARM
 
     facts: dict[str, object] = {
         "fastrecall": _core.__version__,
@@ -39,6 +40,7 @@ def _facts() -> dict[str, object]:
         "available": _core.available_isas(),
         "compiled": _core.compiled_isas(),
         "threads": usable_cores(),
+        "search ranks by": f"{EVIDENCE_ARM} up to {BEST_UP_TO:,} tickets, {FUSION_ARM} beyond",
         "cache folder": str(cache_folder()),
         "settings files": [
             f"{place.path} ({place.state})" for place in config_places(config_file().path)

@@ -54,8 +54,9 @@ def command(
 ) -> None:
     """Find the tickets of CORPUS that answer SYMPTOM, and say where each came from.
 
-    Ranked as `fastrecall eval` measures it: by meaning and words, each ticket followed by the PRs
-    that close it. Nothing is printed when nothing is close. CORPUS is what `fastrecall index` was
+    Ranked as `fastrecall eval` measures it, by the arm `best`: PRs by meaning, words and what the
+    tickets they are linked with lend them, and the issues that lend. Nothing is printed when
+    nothing is close. CORPUS is what `fastrecall index` was
     given; it is indexed now if it was not.
 
     With --code PATH, SYMPTOM is a question to a source tree: `fastrecall search --code src "where
@@ -99,7 +100,8 @@ def command(
         note(
             f"The nearest ticket has a cosine of {answers.cosine:.2f}; close is from "
             f"{answers.border:.2f} on, or a rare name of the question "
-            f"({'found' if answers.named else 'none found'})."
+            f"({'found' if answers.named else 'none found'}). Ranked by the arm "
+            f"{answers.ranked_by}."
         )
 
 
@@ -137,6 +139,10 @@ def _told(rank: int, answer: Answer, explain: bool) -> Iterator[str]:
     if explain:
         for what, place in (("itself", answer.place), ("by way", answer.via_place)):
             if place is not None and str(place):
-                cosine = "" if place.cosine is None else f" cosine {place.cosine:.3f}"
-                score = "" if place.bm25_score is None else f" bm25 {place.bm25_score:.2f}"
-                yield f"   {what}:{cosine}{score}\n"
+                scores = (
+                    ("cosine", place.cosine, 3),
+                    ("bm25", place.bm25_score, 2),
+                    ("evidence", place.evidence, 2),
+                )
+                told = (f" {name} {of:.{places}f}" for name, of, places in scores if of is not None)
+                yield f"   {what}:{''.join(told)}\n"
