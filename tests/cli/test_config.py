@@ -80,7 +80,7 @@ def test_info_lists_the_settings_files_even_when_one_is_broken(run: Run) -> None
 
 def test_every_key_of_eval_is_the_default_of_an_option_of_that_name() -> None:
     keys = {field.name for field in fields(EvalSettings)}
-    assert option_defaults(load_config(folder=Path("/nowhere"))).keys() == keys
+    assert option_defaults(load_config(folder=Path("/nowhere")), "eval").keys() == keys
     assert keys <= options_of("eval")
     assert keys <= options_of("sweep")
     read_by_gold = {"links", "window_prs", "window_issues", "author_filter"}
@@ -132,6 +132,28 @@ def test_the_author_filter_of_the_file_and_none_at_all(run: Run, folder: Path) -
     assert json.loads(kept.out)["corpus"]["prs"] == 3
     assert len(run("gold", folder, "--author-filter", "").out.splitlines()) == 4
     assert len(run("gold", folder).out.splitlines()) == 1
+
+
+def test_an_index_takes_model_and_window_of_the_file_but_follows_all_links(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("FASTRECALL_DATA", str(tmp_path / "data"))
+    changed(
+        Path("fastrecall.toml"),
+        ('model = "minilm"', 'model = "fake"'),
+        ("window_issues = 8000", "window_issues = 2"),
+    )
+    prs = json.loads((folder / "prs.json").read_text())
+    prs[2].update(title="Fixes #3: change 3", body="")
+    (folder / "prs.json").write_text(json.dumps(prs))
+    told = run("search", "Symptom 2", folder, "--json")
+    assert "has no index yet" in told.err
+    by_search = json.loads(told.out)["corpus"]
+    by_index = json.loads(run("index", folder, "--json").out)
+    assert by_index["model"] == "fake"
+    assert by_search.items() <= by_index.items()
+    assert (by_index["issues"], by_index["prs"], by_index["links"]) == (2, 3, 2)
+    assert json.loads(run("index", folder, "--json", "--window-issues", 3).out)["issues"] == 3
 
 
 def test_a_sweep_starts_from_the_file(run: Run, folder: Path, tmp_path: Path) -> None:

@@ -246,6 +246,49 @@ def test_references_and_closing_words_are_hidden_from_the_embedder():
     assert any("8446" in text for text in seen)
 
 
+@pytest.mark.parametrize("gone", [-1, 3, 40])
+@pytest.mark.parametrize("query", QUERIES)
+def test_what_a_question_weighs_is_what_search_ranks_by(case, query, gone):
+    index, size = case.index(), len(case.titles)
+    weighed = index.weigh(query, exclude=gone)
+    ids, scores = index.search([query], size, exclude=[gone])
+    prs = np.flatnonzero(case.is_pr & np.isfinite(weighed.scores))
+    by_score = prs[np.argsort(-weighed.scores[prs], kind="stable")]
+    assert by_score.tolist() == ids[0][ids[0] >= 0].tolist()
+    np.testing.assert_array_equal(
+        weighed.scores[by_score].astype(np.float32), scores[0][: len(by_score)]
+    )
+    assert np.isneginf(weighed.scores).nonzero()[0].tolist() == [gone] * (gone >= 0)
+    linked = {pair for a, b in case.links.tolist() for pair in ((a, b), (b, a))}
+    for node in range(size):
+        lender = weighed.lenders[node]
+        neighbours = [other for one, other in linked if one == node != other]
+        lent = max(weighed.evidence[neighbours], default=-np.inf) - arm.LINK_DISCOUNT
+        if not case.is_pr[node]:
+            assert lender == -1
+            assert weighed.scores[node] == weighed.evidence[node] - arm.LINK_DISCOUNT
+        elif lent > weighed.evidence[node] > -np.inf:
+            assert lender in neighbours
+            assert weighed.scores[node] == weighed.evidence[lender] - arm.LINK_DISCOUNT
+        else:
+            assert lender == -1
+            assert weighed.scores[node] == weighed.evidence[node]
+
+
+def test_stored_parts_answer_as_the_texts_do(case, tmp_path):
+    parts, vocabulary = arm.best_parts(case.titles, case.bodies, is_pr=case.is_pr, embed=hashed)
+    np.save(tmp_path / "vectors.npy", parts.vectors)
+    mapped = parts._replace(vectors=np.load(tmp_path / "vectors.npy", mmap_mode="r"))
+    stored = Best.from_parts(mapped, vocabulary, is_pr=case.is_pr, links=case.links, embed=hashed)
+    for options in ({}, {"exclude": [3, -1, 11, 40]}, {"visible": np.arange(90) % 3 > 0}):
+        for of_texts, of_parts in zip(
+            case.index().search(QUERIES, 50, **options),
+            stored.search(QUERIES, 50, **options),
+            strict=True,
+        ):
+            np.testing.assert_array_equal(of_texts, of_parts)
+
+
 @pytest.mark.parametrize("kinds", [[True, True], [False, False], []])
 def test_one_kind_alone_or_no_nodes_at_all(kinds):
     index = Best(

@@ -10,7 +10,7 @@ import click
 
 from fastrecall.config import Config, load_config
 
-CONFIGURED = frozenset({"eval", "gold", "links", "sweep", "code-eval", "code-sweep"})
+CONFIGURED = frozenset({"eval", "gold", "index", "links", "sweep", "code-eval", "code-sweep"})
 """Commands whose options have their defaults in ``[eval]``."""
 
 
@@ -31,12 +31,18 @@ def config_file() -> ConfigFile:
     return click.get_current_context().ensure_object(ConfigFile)
 
 
-def option_defaults(config: Config) -> dict[str, Any]:
-    """``[eval]`` as defaults of options, by the names that commands give their parameters.
+def option_defaults(config: Config, command: str) -> dict[str, Any]:
+    """``[eval]`` as defaults of a command's options, by the names that it gives its parameters.
+
+    An index follows all links that are known, whichever of them are measured.
 
     >>> from pathlib import Path
-    >>> option_defaults(load_config(folder=Path("/nowhere")))["links"]
+    >>> config = load_config(folder=Path("/nowhere"))
+    >>> option_defaults(config, "eval")["links"]
     'published'
+    >>> "links" in option_defaults(config, "index")
+    False
     """
     values = {field.name: getattr(config.eval, field.name) for field in fields(config.eval)}
-    return values | {"links": "+".join(config.eval.links)}
+    links = "+".join(values.pop("links"))
+    return values if command == "index" else values | {"links": links}

@@ -115,7 +115,8 @@ def app(ctx: click.Context, config_path: str | None) -> None:
     """
     ctx.obj = file = ConfigFile(config_path)
     if ctx.invoked_subcommand in CONFIGURED:
-        ctx.default_map = {ctx.invoked_subcommand: option_defaults(file.config)}
+        command = ctx.invoked_subcommand
+        ctx.default_map = {command: option_defaults(file.config, command)}
 
 
 def main(args: list[str] | None = None) -> None:

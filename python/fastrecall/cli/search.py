@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fastrecall.cli._config import config_file
+
 if TYPE_CHECKING:
     from fastrecall.search.answer import Answer, Answers
 
@@ -65,7 +67,8 @@ def command(
     if tree is not None:
         from fastrecall.cli._search_code import search_code
 
-        search_code(symptom, tree, k=k, model=model or "minilm", as_json=as_json)
+        model = model or config_file().config.eval.model
+        search_code(symptom, tree, k=k, model=model, as_json=as_json)
         return
     from fastrecall._term import note
     from fastrecall.search.index.opening import open_index
@@ -115,7 +118,15 @@ def _index_of(corpus: str, model: str | None) -> Path:
         from fastrecall.search.index.source import index_corpus
 
         note(f"{corpus} has no index yet: building one (later: fastrecall index {corpus})")
-        index_corpus(corpus, folder, model=model or "minilm")
+        settings = config_file().config.eval
+        index_corpus(
+            corpus,
+            folder,
+            model=model or settings.model,
+            window_prs=settings.window_prs,
+            window_issues=settings.window_issues,
+            author_filter=settings.author_filter or None,
+        )
     return folder
 
 
