@@ -153,7 +153,7 @@ def ask(
     >>> place = pathlib.Path(tempfile.mkdtemp())
     >>> _ = fr.build_index(fr.load_corpus("demo"), place, model="fake", cache=False)
     >>> [answer.id for answer in ask(fr.open_index(place), "the snapshot is torn", k=1).answers]
-    ['pr demo/lattice#543']
+    ['issue demo/lattice#1186']
     """
     if not question.strip():
         raise InputError("the question is empty; give a symptom, such as the title of an issue")

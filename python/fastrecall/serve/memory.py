@@ -234,6 +234,10 @@ class ProjectMemory:
             others = index.closes.neighbours(node, backwards=backwards).ids[:10]
             links += [f"{word} {_line(index.tickets[other])}" for other in others]
         links += [
+            f"{index.relation(node, other)} {_line(index.tickets[other])}"
+            for other in index.mentioned_with(node)[:10].tolist()
+        ]
+        links += [
             f"followed by {note.id} {quoted(note.text, 100)}" for note in self._notes.caused_by(id)
         ]
         return shortened(

@@ -104,6 +104,13 @@ class Index:
         named = self.mentions[self.mentions[:, 0] == node, 1]
         return "mentions" if other in named else "mentioned by"
 
+    def mentioned_with(self, node: int) -> Ids:
+        """The nodes that name *node* or are named by it, closing links aside, ascending."""
+        namers, named = self.mentions.T
+        others = np.union1d(named[namers == node], namers[named == node])
+        closing = [self.closes.neighbours(node, backwards=way).ids for way in (False, True)]
+        return np.setdiff1d(others, np.concatenate(closing))
+
     def changed_origin(self) -> str | None:
         """A file that the corpus was read from and that is not what it was; None: none."""
         for path, size, time_ns in self.manifest.origins:
