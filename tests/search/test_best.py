@@ -18,6 +18,7 @@ from fastrecall.errors import InputError
 from fastrecall.search import best as arm
 from fastrecall.search import tokens
 from fastrecall.search.best import Best
+from fastrecall.search.best_parts import TITLE_COUNTS, best_parts
 from fastrecall.search.bm25 import BM25
 from fastrecall.search.mentions import find_mentions
 from fastrecall.types import Ticket
@@ -48,7 +49,7 @@ class Case:
     def words(self):
         return BM25(
             {"title": self.titles, "body": self.bodies},
-            weights={"title": arm.TITLE_COUNTS},
+            weights={"title": TITLE_COUNTS},
             terms=tokens.stems,
         )
 
@@ -276,7 +277,7 @@ def test_what_a_question_weighs_is_what_search_ranks_by(case, query, gone):
 
 
 def test_stored_parts_answer_as_the_texts_do(case, tmp_path):
-    parts, vocabulary = arm.best_parts(case.titles, case.bodies, is_pr=case.is_pr, embed=hashed)
+    parts, vocabulary = best_parts(case.titles, case.bodies, is_pr=case.is_pr, embed=hashed)
     np.save(tmp_path / "vectors.npy", parts.vectors)
     mapped = parts._replace(vectors=np.load(tmp_path / "vectors.npy", mmap_mode="r"))
     stored = Best.from_parts(mapped, vocabulary, is_pr=case.is_pr, links=case.links, embed=hashed)

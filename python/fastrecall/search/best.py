@@ -9,26 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from fastrecall.errors import InputError
 from fastrecall.search import tokens
-from fastrecall.search.bm25 import BM25, PostingLists, Vocabulary, posting_lists
+from fastrecall.search.best_parts import (
+    TITLE_CHARACTERS,
+    BestParts,
+    Embedder,
+    best_parts,
+    checked,
+    cut,
+    joined,
+    prs_first,
+)
+from fastrecall.search.bm25 import BM25, Vocabulary
 from fastrecall.search.plain_cosines import PlainCosines
 from fastrecall.types import Corpus, Ids, Links, Scores, Vectors
 
-TITLE_CHARACTERS = 120
-BODY_CHARACTERS = 300
-"""What is read of a ticket, as in the text of a node; more, in vectors of its own, adds nothing."""
-
 QUERY_BODY_CHARACTERS = 900
 """What is read of a question's body: about what the embedded model reads before it cuts."""
-
-TITLE_COUNTS = 2.0
-"""A word of a title counts as two of the body: flat from 1 to 4."""
 
 TITLE_WEIGHT = 0.5
 """The title asked alone, beside title and body together at 1: flat from 0.25 to 1."""
@@ -51,23 +54,6 @@ _SCORES_AT_ONCE = 65_536
 _Floats: TypeAlias = npt.NDArray[np.float64]
 _Bools: TypeAlias = npt.NDArray[np.bool_]
 _Places: TypeAlias = npt.NDArray[np.int64]
-
-
-class Embedder(Protocol):
-    """Texts to unit vectors ``[n, d]``; *kind* tells whether they are to be found or asked."""
-
-    def __call__(self, texts: Sequence[str], kind: Literal["passage", "query"]) -> Vectors:
-        """Embed *texts*."""
-
-
-class BestParts(NamedTuple):
-    """All of the texts that `Best` searches: what is kept on disk. PRs come first in all of it.
-
-    ``vectors`` float32 ``[n, d]`` of titles and bodies, ``lists`` of their words.
-    """
-
-    vectors: Vectors
-    lists: PostingLists
 
 
 class Weighed(NamedTuple):
@@ -151,7 +137,15 @@ class Best:
         embed: Embedder,
         threads: int | None = None,
     ) -> Best:
-        """The index of what `best_parts` made of the same nodes; no text is read again."""
+        """The index of what `best_parts` made of the same nodes; no text is read again.
+
+        >>> ones = lambda texts, kind: np.ones((len(texts), 2), np.float32)
+        >>> is_pr = np.array([False, True, True])
+        >>> made = best_parts(["Crash", "Guard", "Bump"], [""] * 3, is_pr=is_pr, embed=ones)
+        >>> index = Best.from_parts(*made, is_pr=is_pr, links=np.array([[0, 1]]), embed=ones)
+        >>> index.search(["bump it"], 1)[0].tolist()
+        [[2]]
+        """
         index = cls.__new__(cls)
         index._open(parts, vocabulary, is_pr, links, embed, threads)
         return index
@@ -165,6 +159,7 @@ class Best:
         embed: Embedder,
         threads: int | None,
     ) -> None:
+        is_pr = np.asarray(is_pr, dtype=np.bool_)
         # Inside, PRs come first: each kind is then one stretch of every array.
         self._order = prs_first(is_pr)
         self._place = np.argsort(self._order)
@@ -250,6 +245,17 @@ class Best:
 
         Raises:
             InputError: an id that does not fit.
+
+        >>> titles = ["Crash", "Hang", "Leak", "Guard", "Bump"]
+        >>> index = Best(
+        ...     titles,
+        ...     [""] * 5,
+        ...     is_pr=np.arange(5) > 2,
+        ...     links=np.array([[0, 3]]),
+        ...     embed=lambda texts, kind: np.ones((len(texts), 2), np.float32),
+        ... )
+        >>> index.weigh("a crash").lenders.tolist()
+        [-1, -1, -1, 0, -1]
         """
         [question] = self._questions([query])
         gone = self._gone(1, [exclude])
@@ -350,14 +356,14 @@ class Best:
         wholes, asked = list[str](), list[list[str]]()
         for query in queries:
             title, _, body = query.partition("\n")
-            head, rest = _cut(title, TITLE_CHARACTERS), _cut(body, QUERY_BODY_CHARACTERS)
-            wholes.append(_joined(head, rest))
+            head, rest = cut(title, TITLE_CHARACTERS), cut(body, QUERY_BODY_CHARACTERS)
+            wholes.append(joined(head, rest))
             # A question without a body is asked once, and so is one without a title.
             asked.append([head, wholes[-1]] if head.strip() and rest.strip() else [wholes[-1]])
         new = [
             text for text in dict.fromkeys(chain.from_iterable(asked)) if text not in self._known
         ]
-        vectors = _checked(self._embed(new, "query"), len(new)) if new else ()
+        vectors = checked(self._embed(new, "query"), len(new)) if new else ()
         known = self._known | dict(zip(new, vectors, strict=True))
         return [
             _Question(whole, texts, np.stack([known[text] for text in texts]))
@@ -389,48 +395,12 @@ class Best:
         return lenders
 
 
-def best_parts(
-    titles: Sequence[str], bodies: Sequence[str], *, is_pr: npt.NDArray[np.bool_], embed: Embedder
-) -> tuple[BestParts, dict[str, int]]:
-    """Embed the nodes' texts and count their words; returns the parts and the number of each term.
-
-    Arguments and errors are those of `Best`.
-    """
-    if not len(titles) == len(bodies) == len(is_pr):
-        raise InputError(
-            f"Best: {len(titles)} titles, {len(bodies)} bodies, {len(is_pr)} kinds; "
-            "expected one of each a node"
-        )
-    order = prs_first(is_pr)
-    heads = [_cut(titles[node], TITLE_CHARACTERS) for node in order]
-    rests = [_cut(bodies[node], BODY_CHARACTERS) for node in order]
-    vectors = _checked(embed(list(map(_joined, heads, rests)), "passage"), len(heads))
-    lists, vocabulary = posting_lists(
-        {"title": heads, "body": rests}, weights={"title": TITLE_COUNTS}, terms=tokens.stems
-    )
-    return BestParts(vectors, lists), vocabulary
-
-
-def title_of_question(title: str) -> str:
-    """What is embedded of a question that is a title alone.
-
-    >>> title_of_question("Crash as in #12")
-    'Crash as in'
-    """
-    return _cut(title, TITLE_CHARACTERS).strip()
-
-
-def prs_first(is_pr: npt.NDArray[np.bool_]) -> _Places:
-    """The node at each place of `BestParts`: PRs, then issues, in node order.
-
-    >>> prs_first(np.array([False, True, False])).tolist()
-    [1, 0, 2]
-    """
-    return np.argsort(~np.asarray(is_pr, dtype=np.bool_), kind="stable")
-
-
 def joined_links(issues: Ids, prs: Ids, mentions: Ids) -> Ids:
-    """Closing links and mentions ``[m, 2]`` as the pairs that `Best` takes."""
+    """Closing links and mentions ``[m, 2]`` as the pairs that `Best` takes.
+
+    >>> joined_links(np.array([0]), np.array([2]), np.array([[1, 2]])).tolist()
+    [[0, 2], [1, 2]]
+    """
     return np.concatenate([np.stack([issues, prs], axis=1), mentions])
 
 
@@ -443,21 +413,6 @@ class _Question(NamedTuple):
     text: str
     asked: list[str]
     vectors: Vectors
-
-
-def _cut(text: str, characters: int) -> str:
-    return tokens.mask_references(text)[:characters]
-
-
-def _joined(head: str, rest: str) -> str:
-    return f"{head}\n{rest}" if head.strip() and rest.strip() else head.strip() or rest
-
-
-def _checked(vectors: Vectors, count: int) -> Vectors:
-    vectors = np.ascontiguousarray(vectors, dtype=np.float32)
-    if vectors.ndim != 2 or len(vectors) != count:
-        raise InputError(f"Best: the embedder gave {vectors.shape} for {count} texts")
-    return vectors
 
 
 def _linked(

@@ -13,7 +13,7 @@ import numpy as np
 from fastrecall import _core
 from fastrecall import corpus as corpus_room
 from fastrecall.embedding import embed, resolve_model
-from fastrecall.search.best import best_parts, prs_first, title_of_question
+from fastrecall.search.best_parts import best_parts, prs_first, title_of_question
 from fastrecall.search.bm25 import PostingLists, posting_lists
 from fastrecall.search.exact import ExactIndex
 from fastrecall.search.hnsw import HNSW

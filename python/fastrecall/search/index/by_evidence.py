@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrecall.search import tokens
-from fastrecall.search.best import TITLE_CHARACTERS, Best, BestParts, Embedder, Weighed, prs_first
+from fastrecall.search.best import Best, Weighed
+from fastrecall.search.best_parts import TITLE_CHARACTERS, BestParts, Embedder, prs_first
 from fastrecall.search.bm25 import Vocabulary
 from fastrecall.search.index.ranking import Found, Place
 from fastrecall.types import Ids

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from fastrecall._ragged import IdLists, flatten_lists
 from fastrecall.graph import Graph
 from fastrecall.search.arms import ARMS, Finder, Queries, Reach
-from fastrecall.search.best import Embedder
+from fastrecall.search.best_parts import Embedder
 from fastrecall.search.bm25 import BM25, PostingLists, Vocabulary
 from fastrecall.search.hnsw import HNSW
 from fastrecall.search.index.place import FUSION_ARM
