@@ -11,6 +11,7 @@ PACKAGE = Path(__file__).parent.parent / "python" / "fastrecall"
 
 FLOORS = (
     {
+        "_checked",
         "_core",
         "_data",
         "types",

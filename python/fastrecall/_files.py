@@ -59,6 +59,17 @@ def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Itera
         raise
 
 
+def write_all(file: IO[bytes], data: bytes) -> None:
+    """Write every byte to an unbuffered file, however little of it a call takes.
+
+    Raises:
+        OSError: the disk is full or gone; a part may have been written.
+    """
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) or 0 :]
+
+
 def sync_folder(folder: Path) -> None:
     """Make what was made or renamed in a folder durable; not every platform can open one."""
     with contextlib.suppress(OSError):

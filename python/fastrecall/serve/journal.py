@@ -1,21 +1,17 @@
 """What was remembered, on disk: one line an entry, each with its length and checksum.
 
-A line is ``length crc json``: the bytes of the JSON in UTF-8 and their CRC-32, both as 8
-hexadecimal digits. JSON holds no line break, so whatever happened to one line, the next one is
-found. Whoever writes holds the lock, and an entry counts once it is on the disk. A line that a
+Lines are `checked_line`s: whatever happened to one, the next one is found. Whoever writes holds the lock, and an entry counts once it is on the disk. A line that a
 dying process left unfinished is closed by the next writer and stays, as damage that is told.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import zlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fastrecall._files import atomic_write, sync_folder
+from fastrecall._checked import checked_line, line_content
+from fastrecall._files import atomic_write, sync_folder, write_all
 from fastrecall._lock import locked
 from fastrecall.errors import CacheError
 
@@ -91,7 +87,7 @@ class Journal:
             try:
                 with self.path.open("ab", buffering=0) as file:
                     torn = file.tell() and not self._ends_whole()
-                    _write_all(file.write, (b"\n" if torn else b"") + _line(entry))
+                    write_all(file, (b"\n" if torn else b"") + checked_line(entry))
                     os.fsync(file.fileno())
                 sync_folder(self.folder)
             except OSError as error:
@@ -129,26 +125,7 @@ class Journal:
             return file.read() == b"\n"
 
 
-def _line(entry: Entry) -> bytes:
-    data = json.dumps(entry, ensure_ascii=False).encode("utf-8", "replace")
-    return b"%08x %08x %s\n" % (len(data), zlib.crc32(data), data)
-
-
 def _entry(line: bytes) -> Entry | None:
     """The entry in a line; None: the line is not what was written."""
-    head, data = line[:18].split(b" "), line[18:]
-    if len(head) != 3 or head[2]:
-        return None
-    try:
-        if (int(head[0], 16), int(head[1], 16)) != (len(data), zlib.crc32(data)):
-            return None
-        entry = json.loads(data)
-    except ValueError:
-        return None
-    return entry if isinstance(entry, dict) and isinstance(entry.get("id"), str) else None
-
-
-def _write_all(write: Callable[[bytes], int | None], data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[write(view) or 0 :]  # type: ignore[arg-type]
+    entry = line_content(line)
+    return entry if entry is not None and isinstance(entry.get("id"), str) else None

@@ -83,7 +83,7 @@ class Notes:
             InputError: no text, or too much of it.
             CacheError: the folder cannot be written.
         """
-        text = redact(text.strip())
+        text = redact(text.strip()).encode("utf-8", "replace").decode()
         if not text:
             raise InputError("there is no text to remember")
         if len(text) > LONGEST:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from fastrecall._checked import digest_of
 from fastrecall._data import data_folder
 from fastrecall.errors import CacheError
 
@@ -105,11 +106,6 @@ def _rebuild(document: Mapping[str, Any]) -> str:
         if isinstance(source, str) and source
         else ("fastrecall index")
     )
-
-
-def digest_of(document: Mapping[str, Any]) -> str:
-    """sha256 of a manifest's content, however it is laid out."""
-    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
 def damaged(path: Path, what: str) -> CacheError:
