@@ -1,23 +1,25 @@
 """Finished pages on disk, so that a fetch which was stopped at any moment goes on from there.
 
-One file of JSON lines: a header, then a line a page, each on disk before the next page is asked
-for. A line that a kill has cut in two is dropped, and its page asked for again.
+One file of `checked_line`s: a header, then a line a page, each on disk before the next page is
+asked for. Everything from the first line on that is not what was written (a kill has cut it in two,
+a disk has changed it) is dropped, and its pages asked for again.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from fastrecall._checked import checked_line, line_content
+from fastrecall._files import write_all
 from fastrecall.errors import CacheError
 from fastrecall.types import Kind
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class Journal:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self._file.close()
+        self._close()
 
     def add(self, page: Page) -> None:
         """Write a page down; it is on disk when the call returns.
@@ -78,8 +80,7 @@ class Journal:
             CacheError: the disk is full or gone.
         """
         try:
-            self._file.write(_line(vars(page)))
-            self._file.flush()
+            write_all(self._file, checked_line(vars(page)))
             os.fsync(self._file.fileno())
         except OSError as error:
             raise _cannot_write(self.path, error) from error
@@ -91,16 +92,32 @@ class Journal:
 
     def pages(self) -> Iterator[Page]:
         """All finished pages, in the order in which they came."""
-        with self.path.open("rb") as file:
-            next(file)
-            for line in file:
-                yield Page(**json.loads(line))
+        try:
+            with self.path.open("rb") as file:
+                next(file)
+                for line in file:
+                    page = line_content(line[:-1])
+                    if page is None:
+                        raise CacheError(
+                            f"{self.path} was changed while it was in use; run the same command "
+                            "again: what is whole of it is kept"
+                        )
+                    yield Page(**page)
+        except OSError as error:
+            raise CacheError(
+                f"cannot read the journal {self.path}: {error.strerror or error}; remove it to "
+                "fetch everything anew"
+            ) from error
 
     def remove(self) -> None:
         """Forget the pages: they are stored elsewhere now."""
-        self._file.close()
+        self._close()
         with contextlib.suppress(OSError):
             self.path.unlink()
+
+    def _close(self) -> None:
+        with contextlib.suppress(OSError):  # every page is on disk already
+            self._file.close()
 
     def _see(self, page: Page) -> None:
         if self.first_served_at < 0:
@@ -117,13 +134,11 @@ def open_journal(path: Path, header: Header) -> Journal:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        found = _found_header(path)
-        if found == header:
-            _drop_cut_line(path)
-            return Journal(path, header, path.open("ab"))
-        file = path.open("wb")
-        file.write(_line(vars(header)))
-        file.flush()
+        if _found_header(path) == header:
+            _drop_what_is_not_whole(path)
+            return Journal(path, header, path.open("ab", buffering=0))
+        file = path.open("wb", buffering=0)
+        write_all(file, checked_line(vars(header)))
         os.fsync(file.fileno())
     except OSError as error:
         raise _cannot_write(path, error) from error
@@ -134,29 +149,21 @@ def _found_header(path: Path) -> Header | None:
     try:
         with path.open("rb") as file:
             line = file.readline()
-        return Header(**json.loads(line)) if line.endswith(b"\n") else None
-    except (FileNotFoundError, ValueError, TypeError):
+        found = line_content(line[:-1])
+        return Header(**found) if found is not None else None
+    except (FileNotFoundError, TypeError):
         return None
 
 
-def _drop_cut_line(path: Path) -> None:
-    """Cut the file behind its last whole line."""
+def _drop_what_is_not_whole(path: Path) -> None:
+    """Cut the file behind its last line before the first that is not what was written."""
     whole = 0
     with path.open("r+b") as file:
         for line in file:
-            try:
-                if not line.endswith(b"\n"):
-                    break
-                json.loads(line)
-            except ValueError:
-                break
+            if not line.endswith(b"\n") or line_content(line[:-1]) is None:
+                file.truncate(whole)
+                return
             whole += len(line)
-        file.truncate(whole)
-
-
-def _line(value: dict[str, Any]) -> bytes:
-    # ASCII keeps the lone surrogates that a server may send, and every line is one line.
-    return json.dumps(value, separators=(",", ":")).encode("ascii") + b"\n"
 
 
 def _cannot_write(path: Path, error: OSError) -> CacheError:
