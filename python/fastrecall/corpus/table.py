@@ -99,7 +99,7 @@ def stream_parquet(path: Path) -> Iterator[Mapping[str, Any]]:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
             yield from _rows(file.iter_batches(batch_size=_ROWS))
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, (BadField, CorpusError)):

@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from fastrecall._checked import sealed, unsealed
 from fastrecall._data import data_folder
 from fastrecall._files import atomic_write
 from fastrecall._lock import locked
@@ -90,6 +91,15 @@ class Store:
             raise CorpusError(f"{path}: not a readable manifest ({error}); fetch again") from error
         return _manifest(path, data)
 
+    def file(self, manifest: Manifest) -> Path:
+        """The file of the tickets.
+
+        Raises:
+            CorpusError: it is missing, or not the one that the manifest speaks of.
+        """
+        self._data(manifest)
+        return self.folder / manifest.file
+
     def moved_to(self) -> str | None:
         """The name that the repository has now, if it was renamed since."""
         try:
@@ -105,8 +115,12 @@ class Store:
         Raises:
             CorpusError: the file is missing, or not the one that the manifest speaks of.
         """
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
+        return from_table(pq.read_table(pa.BufferReader(self._data(manifest))))
+
+    def _data(self, manifest: Manifest) -> bytes:
         path = self.folder / manifest.file
         try:
             data = path.read_bytes()
@@ -119,9 +133,7 @@ class Store:
                 f"{path}: the contents are not what {MANIFEST} says; remove the folder and fetch "
                 f"again: fastrecall fetch {manifest.repository}"
             )
-        import pyarrow as pa
-
-        return from_table(pq.read_table(pa.BufferReader(data)))
+        return data
 
     def replace(self, tickets: Iterable[Ticket], manifest: Manifest) -> Manifest:
         """Store tickets in node order; readers see the old state or this one.
@@ -136,7 +148,13 @@ class Store:
 
         ordered = sorted(tickets, key=node_order)
         sink = pa.BufferOutputStream()
-        pq.write_table(to_table(ordered), sink, compression="zstd", row_group_size=8192)
+        pq.write_table(
+            to_table(ordered),
+            sink,
+            compression="zstd",
+            row_group_size=8192,
+            write_page_checksum=True,  # for whoever reads the file without the manifest
+        )
         data = sink.getvalue().to_pybytes()
         digest = sha256(data).hexdigest()
         prs = sum(ticket.kind == "pr" for ticket in ordered)
@@ -172,7 +190,7 @@ class Store:
 
     def _write(self, data: Mapping[str, Any]) -> None:
         with atomic_write(self.folder / MANIFEST) as file:
-            json.dump(data, file, indent=1, ensure_ascii=False)
+            json.dump(sealed(data), file, indent=1, ensure_ascii=False)
             file.write("\n")
 
     def _remove_others(self, keep: str) -> None:
@@ -183,6 +201,13 @@ class Store:
 
 
 def _manifest(path: Path, data: Any) -> Manifest | None:
+    if isinstance(data, dict):
+        try:
+            data = unsealed(data)
+        except ValueError as error:
+            raise CorpusError(
+                f"{path}: the manifest is damaged ({error}); remove the folder and fetch again"
+            ) from error
     if isinstance(data, dict) and "moved_to" in data:
         return None
     known = {one.name for one in fields(Manifest)}
@@ -224,7 +249,7 @@ def fetched_files(name: str) -> tuple[str, list[Path]]:
     for part in name.split(JOINED):
         found = list(_all_of(part)) if part.endswith(ALL_OF_OWNER) else [_find(part)]
         names += [manifest.repository for _, manifest in found]
-        files += [store.folder / manifest.file for store, manifest in found]
+        files += [store.file(manifest) for store, manifest in found]
     return name if ALL_OF_OWNER in name else JOINED.join(names), files
 
 
