@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from fastrecall._checked import DIGEST, digest_of
 from fastrecall._files import atomic_write
 from fastrecall.errors import RecordError
 from fastrecall.report.code_markdown import render_code_markdown
@@ -23,13 +24,15 @@ SCHEMA = 1
 class Record(Mapping[str, Any]):
     """One evaluation; a read-only mapping with the keys of DESIGN §4.
 
+    On disk a digest of all keys but ``timings`` stands in front, so that a damaged number is noticed.
+
     >>> record = Record({"schema": 1, "queries": [], "timings": {"total": 1.5}})
     >>> record["schema"]
     1
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:
-        self._data = dict(data)
+        self._data = {key: value for key, value in data.items() if key != DIGEST}
 
     def __getitem__(self, key: str) -> Any:
         return self._data[key]
@@ -46,7 +49,7 @@ class Record(Mapping[str, Any]):
         Without ``timings`` two runs with the same input and settings give the same bytes.
         """
         parts = []
-        for key, value in self._data.items():
+        for key, value in {DIGEST: _digest(self._data), **self._data}.items():
             if key == "timings" and not timings:
                 continue
             if key == "queries" and value:
@@ -87,6 +90,12 @@ class Record(Mapping[str, Any]):
                 f"{path} has schema {data['schema']!r}; this version reads schema {SCHEMA}; "
                 "make the record anew"
             )
+        if data.get(DIGEST) not in (None, _digest(data)):
+            raise RecordError(
+                f"{path} is not the record that was written (its digest does not fit): it was "
+                f"damaged, or changed by hand; make it anew, or take {DIGEST!r} out to use it as "
+                "it is"
+            )
         return cls(data)
 
     def table(self, *, width: int | None = None, color: bool = False, misses: bool = False) -> str:
@@ -106,6 +115,12 @@ class Record(Mapping[str, Any]):
     def compare(self, other: Mapping[str, Any], *, anyway: bool = False) -> dict[str, Any]:
         """How *other* differs from this record; see `fastrecall.study.compare.compare`."""
         return compare(self, other, anyway=anyway)
+
+
+def _digest(data: Mapping[str, Any]) -> str:
+    """What proves a record: all of it but the timings, which differ from run to run."""
+    proven = {key: value for key, value in data.items() if key not in (DIGEST, "timings")}
+    return digest_of(json.loads(_dumps(proven)))  # with keys and numbers as they are read back
 
 
 # NaN is not JSON: every number that may be missing is written as null.
