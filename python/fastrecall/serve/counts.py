@@ -7,6 +7,7 @@ import threading
 from dataclasses import asdict
 from pathlib import Path
 
+from fastrecall._checked import sealed, unsealed
 from fastrecall._files import atomic_write
 from fastrecall._lock import locked
 from fastrecall.errors import CacheError
@@ -18,6 +19,8 @@ SAVED_AFTER = 1.0
 
 class Counts:
     """Counts of this process (``now``) over those in the file of a folder.
+
+    Counts that are not what was written begin anew; ``damage`` tells of it.
 
     >>> import tempfile
     >>> counts = Counts(Path(tempfile.mkdtemp()))
@@ -36,6 +39,7 @@ class Counts:
         self._counted = threading.Event()
         self._closed = threading.Event()
         self._keeper: threading.Thread | None = None
+        self.damage = ""
 
     def count(self, *, items: int, day: str) -> None:
         """Count one question and the items it got."""
@@ -44,7 +48,11 @@ class Counts:
         self._counted.set()
 
     def ever(self) -> Delivered:
-        """All that was ever delivered from this folder, as far as it was saved, and by this."""
+        """All that was ever delivered from this folder, as far as it was saved, and by this.
+
+        Raises:
+            CacheError: the file is there and cannot be read.
+        """
         with self._one_at_a_time:
             return _sum(self._stored(), self._unsaved())
 
@@ -61,7 +69,7 @@ class Counts:
             with locked(self._folder / "lock", busy=busy, wait=5.0):
                 ever = _sum(self._stored(), self._unsaved())
                 with atomic_write(self._path) as file:
-                    json.dump(asdict(ever), file)
+                    json.dump(sealed(asdict(ever)), file)
             self._saved = self.now
             return ever
 
@@ -104,9 +112,15 @@ class Counts:
 
     def _stored(self) -> Delivered:
         try:
-            return Delivered(**json.loads(self._path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):  # counts that cannot be read begin anew
+            stored = Delivered(**unsealed(json.loads(self._path.read_text(encoding="utf-8"))))
+        except FileNotFoundError:
             return Delivered()
+        except (ValueError, TypeError):
+            self.damage = f"the counts in {self._path} were damaged and began anew"
+            return Delivered()
+        except OSError as error:
+            raise CacheError(f"cannot read {self._path}: {error.strerror or error}") from error
+        return stored
 
 
 def _sum(a: Delivered, b: Delivered) -> Delivered:

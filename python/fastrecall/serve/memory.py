@@ -150,6 +150,13 @@ class ProjectMemory:
                 warnings.append(str(error))
             if self._counts.failure:
                 warnings.append(self._counts.failure)
+            try:
+                ever = self._counts.ever()
+            except CacheError as error:
+                warnings.append(str(error))
+                ever = self._counts.now
+            if self._counts.damage:
+                warnings.append(self._counts.damage)
             if self._notes.journal.damaged:
                 warnings.append(
                     f"{self._notes.journal.damaged} damaged lines in {self._notes.journal.path} "
@@ -167,7 +174,7 @@ class ProjectMemory:
                 notes=len(self._notes),
                 model=self._model_name or ("minilm" if index is None else index.model.name),
                 delivered_now=self._counts.now,
-                delivered_ever=self._counts.ever(),
+                delivered_ever=ever,
                 folder=str(self.folder),
                 warnings=warnings,
             )
