@@ -15,16 +15,17 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from fastrecall._checked import digest_of
 from fastrecall._files import atomic_write
 from fastrecall._lock import locked
-from fastrecall.errors import CacheError
+from fastrecall.errors import CacheError, InputError
 from fastrecall.search.hnsw import HNSW
-from fastrecall.search.index.place import MANIFEST, Manifest, damaged, digest_of, read_manifest
+from fastrecall.search.index.place import MANIFEST, Manifest, damaged, read_manifest
 
 _BUILD = "build-"
 _ANN = "ann.hnsw"
@@ -50,8 +51,9 @@ class Build:
         for name, array in arrays.items():
             path = self._folder / self.name / f"{name}.npy"
             with atomic_write(path, binary=True) as file:
-                np.save(file, np.ascontiguousarray(array), allow_pickle=False)
-            self._files[path.name] = _proof(np.memmap(path, np.uint8, mode="r"))
+                proven = _Proven(file)
+                np.save(proven, np.ascontiguousarray(array), allow_pickle=False)
+            self._files[path.name] = proven.size, proven.crc
 
     def add_ann(self, index: HNSW) -> None:
         """Write the index for approximate search; it proves its own bytes."""
@@ -74,6 +76,23 @@ class Build:
             if old.name != self.name:
                 shutil.rmtree(old, ignore_errors=True)  # mapped elsewhere: goes next time
         return whole
+
+
+class _Proven:
+    """A file that is written, with length and CRC-32 of what was meant to be in it.
+
+    Being no real file it also keeps NumPy from writing past Python, through a C stream whose last
+    bytes a full disk takes without a word.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.size = self.crc = 0
+
+    def write(self, data: bytes) -> int:
+        self.size += len(data)
+        self.crc = zlib.crc32(data, self.crc)
+        return self._file.write(data)
 
 
 @contextlib.contextmanager
@@ -109,6 +128,12 @@ def open_build(folder: Path) -> tuple[Manifest, Arrays, HNSW | None]:
             replaced = read_manifest(folder)
             if attempt + 1 == _ATTEMPTS or replaced is None or replaced.build == manifest.build:
                 raise damaged(Path(error.filename or folder), "it is missing") from error
+        except OSError as error:
+            where = error.filename or folder / manifest.build
+            raise CacheError(
+                f"cannot read {where}: {error.strerror or error}; make the folder readable, or "
+                "build the index again: fastrecall index"
+            ) from error
     raise AssertionError("the last attempt returns or raises")
 
 
@@ -120,14 +145,12 @@ def _open_files(folder: Path, manifest: Manifest) -> tuple[Arrays, HNSW | None]:
         if path.stat().st_size != size:
             raise damaged(path, f"it has {path.stat().st_size} bytes, expected {size}")
         if name == _ANN:
-            ann = HNSW.load(path)
+            try:
+                ann = HNSW.load(path)
+            except InputError as error:
+                raise CacheError(f"{error} (fastrecall index)") from error
             continue
-        if _proof(np.memmap(path, np.uint8, mode="r"))[1] != crc:
+        if zlib.crc32(np.memmap(path, np.uint8, mode="r").data) != crc:
             raise damaged(path, "its checksum does not fit")
         arrays[path.stem] = np.load(path, mmap_mode="r", allow_pickle=False)
     return arrays, ann
-
-
-def _proof(data: npt.NDArray[np.uint8]) -> tuple[int, int]:
-    """Bytes and CRC-32 of a file."""
-    return len(data), zlib.crc32(data.data)
