@@ -10,6 +10,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, get_args
 
+from fastrecall._checked import sealed, unsealed
 from fastrecall._files import atomic_write
 from fastrecall.errors import InputError
 from fastrecall.search.llm import Exchange, Reason
@@ -34,8 +35,8 @@ class AnswerCache:
         """The answer, or ``None``; a damaged file counts as absent and is written anew."""
         try:
             row = json.loads(self._file(key).read_text(encoding="utf-8"))
-            exchange = _exchange(row, "cache")
-        except (OSError, ValueError):
+            exchange = _exchange(unsealed(row), "cache")
+        except (OSError, ValueError, TypeError):
             return None
         return exchange if exchange.failure is None else None
 
@@ -43,7 +44,7 @@ class AnswerCache:
         """Keep an accepted answer."""
         if exchange.failure is None:
             with atomic_write(self._file(key)) as file:
-                json.dump(asdict(exchange), file, ensure_ascii=False)
+                json.dump(sealed(asdict(exchange)), file, ensure_ascii=False)
 
     def _file(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key}.json"
@@ -53,7 +54,8 @@ class Recording:
     """Exchanges of a run, written as JSON lines in the order of the queries.
 
     Each line holds ``query``, ``prompt`` (hash of the messages), the fields of `Exchange`, and
-    ``cached`` where the answer was not paid for in this run.
+    ``cached`` where the answer was not paid for in this run, and ``digest``, by which a damaged
+    line is known; lines written by hand do without.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -69,7 +71,7 @@ class Recording:
         """Write the file; it appears whole or not at all."""
         with atomic_write(self.path) as file:
             for row in self._rows:
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+                file.write(json.dumps(sealed(row), ensure_ascii=False) + "\n")
 
 
 class Replay:
@@ -100,6 +102,12 @@ class Replay:
                 raise InputError(f"{place}: not JSON: {error}") from error
             if not isinstance(row, dict) or not isinstance(row.get("query"), str):
                 raise InputError(f"{place}: expected an object with the text 'query'")
+            try:
+                row = unsealed(row)
+            except ValueError as error:
+                raise InputError(
+                    f"{place}: not the exchange that was recorded ({error}); record again"
+                ) from error
             prompt = row.pop("prompt", None)
             query = row.pop("query")
             cached = row.pop("cached", False) is True
