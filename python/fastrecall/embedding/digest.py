@@ -1,4 +1,8 @@
-"""sha256 of model files, remembered while size, time and inode stay the same."""
+"""sha256 of model files, remembered while size, times and inode stay the same.
+
+Of the times one (``ctime``) is the system's own: no program sets it, so that a file with a time from
+before, or from a clock that was wrong, is not taken for the one that was there.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import hashlib
 import json
 from pathlib import Path
 
+from fastrecall._checked import sealed, unsealed
 from fastrecall._files import atomic_write
 from fastrecall.errors import CacheError
 
@@ -20,17 +25,17 @@ def sha256_of(path: Path, *, cache: Path | None = None) -> str:
         OSError: the file cannot be read.
     """
     stat = path.stat()
-    stamp = [stat.st_size, stat.st_mtime_ns, stat.st_ino]
+    stamp = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
     known = _read(cache) if cache else {}
     entry = known.get(str(path))
-    if isinstance(entry, list) and entry[:3] == stamp and len(entry) == 4:
-        return str(entry[3])
+    if isinstance(entry, list) and entry[:-1] == stamp:
+        return str(entry[-1])
     digest = _hash(path)
     if cache:
         known[str(path)] = [*stamp, digest]
         # A digest that cannot be remembered is computed again next time.
         with contextlib.suppress(CacheError), atomic_write(_file(cache)) as file:
-            json.dump(known, file, indent=1, sort_keys=True)
+            json.dump(sealed(known), file, indent=1)
     return digest
 
 
@@ -48,7 +53,6 @@ def _file(cache: Path) -> Path:
 
 def _read(cache: Path) -> dict[str, object]:
     try:
-        known = json.loads(_file(cache).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return unsealed(json.loads(_file(cache).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
         return {}
-    return known if isinstance(known, dict) else {}
