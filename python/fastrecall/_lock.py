@@ -41,13 +41,24 @@ def locked(path: str | os.PathLike[str], *, busy: str, wait: float = 0.0) -> Ite
         ) from error
     try:
         until = time.monotonic() + wait
-        while not _take(descriptor):
+        while not _taken(descriptor, path):
             if time.monotonic() >= until:
                 raise CacheError(busy)
             time.sleep(_POLL_SECONDS)
         yield
     finally:
-        os.close(descriptor)
+        with contextlib.suppress(OSError):  # closed all the same, and nothing was written to it
+            os.close(descriptor)
+
+
+def _taken(descriptor: int, path: Path) -> bool:
+    try:
+        return _take(descriptor)
+    except OSError as error:
+        raise CacheError(
+            f"cannot lock {path}: {error.strerror or error}; choose a folder on a file system that "
+            "has locks (FASTRECALL_DATA)"
+        ) from error
 
 
 def _take(descriptor: int) -> bool:
@@ -58,7 +69,7 @@ def _take(descriptor: int) -> bool:
         return _take_on_windows(descriptor)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return False
     return True
 
