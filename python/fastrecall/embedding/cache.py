@@ -23,7 +23,7 @@ from typing import IO, BinaryIO, cast
 import numpy as np
 import numpy.typing as npt
 
-from fastrecall._files import atomic_write
+from fastrecall._files import atomic_write, write_all
 from fastrecall._term import note
 from fastrecall.embedding.folders import NO_CACHE_HINT
 from fastrecall.embedding.models import ModelInfo
@@ -105,6 +105,8 @@ class VectorCache:
                     vectors[rows] = read_vectors(one.file, one.block)[inside]
                 except DamagedError as error:
                     damage.setdefault(one.path, str(error))
+                except OSError as error:
+                    raise _cannot_read(one.path, error) from error
                 else:
                     found[rows] = True
         for path, reason in damage.items():
@@ -133,7 +135,9 @@ class VectorCache:
         try:
             yield writer
         finally:
-            file.close()
+            # What a file system tells only now was lost is missing when it is looked up.
+            with contextlib.suppress(OSError):
+                file.close()
             if writer.added:
                 self._settle(path)
             else:
@@ -224,10 +228,8 @@ class VectorWriter:
         Raises:
             CacheError: the disk is full or gone.
         """
-        block = memoryview(encode_block(keys, vectors))
         try:
-            while block:
-                block = block[self._file.write(block) :]
+            write_all(self._file, encode_block(keys, vectors))
         except OSError as error:
             raise _cannot_write(self._path, error) from error
         self.added += len(keys)
