@@ -86,13 +86,7 @@ int HnswGraph::level_of(std::size_t slot) const {
 }
 
 void HnswGraph::make_room(std::size_t size) {
-    std::size_t rows = linked_ == 0 ? 0 : upper_at_[linked_ - 1] + levels_[linked_ - 1];
-    // What an interrupted call left beyond the linked slots goes.
-    levels_.resize(linked_, 0);
-    base_.resize(linked_ * base_width_, -1);
-    upper_at_.resize(linked_, 0);
-    upper_.resize(rows * upper_width_, -1);
-
+    std::size_t rows = upper_rows();
     levels_.resize(size, 0);
     upper_at_.resize(size, 0);
     std::uint8_t* const levels = levels_.writable();
@@ -108,10 +102,29 @@ void HnswGraph::make_room(std::size_t size) {
     upper_.writable();
 }
 
+std::size_t HnswGraph::upper_rows() const {
+    return linked_ == 0 ? 0 : upper_at_[linked_ - 1] + levels_[linked_ - 1];
+}
+
+void HnswGraph::drop_unlinked() {
+    const auto shrink = [](auto& buffer, std::size_t size) {
+        if (buffer.size() > size) buffer.resize(size, {});
+    };
+    shrink(levels_, linked_);
+    shrink(upper_at_, linked_);
+    shrink(base_, linked_ * base_width_);
+    shrink(upper_, upper_rows() * upper_width_);
+}
+
 void HnswGraph::grow(const HnswCodes& codes, const Execution& execution) {
-    make_room(codes.size());
-    while (linked_ < codes.size()) {
-        link_round(codes, linked_, std::min(codes.size(), linked_ + kRound), execution);
+    try {
+        make_room(codes.size());
+        while (linked_ < codes.size()) {
+            link_round(codes, linked_, std::min(codes.size(), linked_ + kRound), execution);
+        }
+    } catch (...) {
+        drop_unlinked();  // or the index could be neither saved nor grown again
+        throw;
     }
 }
 

@@ -122,6 +122,10 @@ class HnswGraph {
     int top() const { return entry_ < 0 ? -1 : levels_[static_cast<std::size_t>(entry_)]; }
 
     void make_room(std::size_t size);
+    // Rows of the upper layers that the linked slots have.
+    std::size_t upper_rows() const;
+    // Takes away what an interrupted call left beyond the linked slots.
+    void drop_unlinked();
     void link_round(const HnswCodes& codes, std::size_t begin, std::size_t end,
                     const Execution& execution);
     void link_node(const HnswCodes& codes, std::size_t begin, std::int32_t slot,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -536,3 +538,28 @@ def test_what_is_not_there_cannot_be_deleted(ids: list[int]) -> None:
     with pytest.raises(InputError, match="which is not in the index; nothing was deleted"):
         index.delete(ids)
     assert len(index) == 3
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no such timer")
+def test_an_index_whose_growth_was_interrupted_can_be_saved_and_grown_again(tmp_path: Path) -> None:
+    vectors = np.random.default_rng(5).standard_normal((20_000, 16), np.float32)
+    index = HNSW(16, threads=1)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.15)
+        with pytest.raises(KeyboardInterrupt):
+            index.add(vectors)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    kept = len(index)
+    assert kept % 1024 == 0
+    assert kept < len(vectors)
+    index.save(tmp_path / "part.hnsw")
+    assert len(HNSW.load(tmp_path / "part.hnsw")) == kept
+    index.add(vectors[kept : kept + 2048])
+    whole = HNSW(16, threads=1)
+    whole.add(vectors[:kept])
+    whole.add(vectors[kept : kept + 2048])
+    index.save(tmp_path / "again.hnsw")
+    whole.save(tmp_path / "whole.hnsw")
+    assert (tmp_path / "again.hnsw").read_bytes() == (tmp_path / "whole.hnsw").read_bytes()
