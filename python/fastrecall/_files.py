@@ -17,7 +17,8 @@ def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Itera
     r"""Open a file that appears under *path* only when the block ends without an error.
 
     Text is UTF-8 with ``\n``; with ``binary`` the handle takes bytes. Missing parent folders are
-    made. An error inside the block leaves the old file, or none.
+    made, a link is followed, and a device or pipe is written as it is. An error inside the block
+    leaves the old file, or none.
 
     Raises:
         CacheError: the folder cannot be made or written.
@@ -30,18 +31,25 @@ def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Itera
     'whole'
     """
     path = Path(path)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        # A device or a pipe (/dev/stdout): nothing to replace, and it must not become a file.
+        try:
+            with _plain(path, binary) as file:
+                yield file
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+        return
+    if path.is_symlink():
+        path = path.resolve()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:
         raise _cannot_write(path, error) from error
     try:
-        handle = (
-            os.fdopen(descriptor, "wb")
-            if binary
-            else os.fdopen(descriptor, "w", encoding="utf-8", newline="\n")
-        )
-        with handle as file:
+        with _plain(descriptor, binary) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -57,6 +65,18 @@ def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Itera
     except BaseException:
         _remove(beside)
         raise
+
+
+def _plain(where: Path | int, binary: bool) -> IO[Any]:
+    if binary:
+        return open(where, "wb")  # noqa: PTH123 - also takes a descriptor
+    return open(where, "w", encoding="utf-8", newline="\n")  # noqa: PTH123
+
+
+def remove_leftovers(folder: Path, name: str) -> None:
+    """Remove what killed writers of *name* left beside it; only for whoever holds its lock."""
+    for beside in folder.glob(f".{name}.*"):
+        _remove(str(beside))
 
 
 def write_all(file: IO[bytes], data: bytes) -> None:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from fastrecall._checked import sealed, unsealed
-from fastrecall._files import atomic_write
+from fastrecall._files import atomic_write, remove_leftovers
 from fastrecall._lock import locked
 from fastrecall.errors import CacheError
 from fastrecall.serve.answers import Delivered
@@ -68,6 +68,7 @@ class Counts:
             busy = f"another process has been writing to {self._folder} for long; try again"
             with locked(self._folder / "lock", busy=busy, wait=5.0):
                 ever = _sum(self._stored(), self._unsaved())
+                remove_leftovers(self._folder, self._path.name)
                 with atomic_write(self._path) as file:
                     json.dump(sealed(asdict(ever)), file)
             self._saved = self.now

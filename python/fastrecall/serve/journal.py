@@ -1,7 +1,8 @@
 """What was remembered, on disk: one line an entry, each with its length and checksum.
 
-Lines are `checked_line`s: whatever happened to one, the next one is found. Whoever writes holds the lock, and an entry counts once it is on the disk. A line that a
-dying process left unfinished is closed by the next writer and stays, as damage that is told.
+Lines are `checked_line`s: whatever happened to one, the next one is found. Whoever writes holds the
+lock, and an entry counts once it is on the disk. A line that a dying process left unfinished is
+closed by the next writer and stays, as damage that is told.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fastrecall._checked import checked_line, line_content
-from fastrecall._files import atomic_write, sync_folder, write_all
+from fastrecall._files import atomic_write, remove_leftovers, sync_folder, write_all
 from fastrecall._lock import locked
 from fastrecall.errors import CacheError
 
@@ -111,6 +112,7 @@ class Journal:
             keep = [line for line in lines if (_entry(line) or {}).get("id") != id]
             if len(keep) == len(lines):
                 return False
+            remove_leftovers(self.folder, self.path.name)
             with atomic_write(self.path, binary=True) as file:
                 file.write(b"".join(line + b"\n" for line in keep))
             return True

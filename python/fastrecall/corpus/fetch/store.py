@@ -16,7 +16,7 @@ from typing import Any
 
 from fastrecall._checked import sealed, unsealed
 from fastrecall._data import data_folder
-from fastrecall._files import atomic_write
+from fastrecall._files import atomic_write, remove_leftovers
 from fastrecall._lock import locked
 from fastrecall.corpus.build import node_order
 from fastrecall.corpus.fetch.names import is_repository
@@ -194,6 +194,8 @@ class Store:
             file.write("\n")
 
     def _remove_others(self, keep: str) -> None:
+        remove_leftovers(self.folder, MANIFEST)
+        remove_leftovers(self.folder, "tickets-*.parquet")
         for path in self.folder.glob("*.parquet"):
             if path.name != keep:
                 with contextlib.suppress(OSError):  # open elsewhere: goes next time

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrecall._checked import digest_of
-from fastrecall._files import atomic_write
+from fastrecall._files import atomic_write, remove_leftovers
 from fastrecall._lock import locked
 from fastrecall.errors import CacheError, InputError
 from fastrecall.search.hnsw import HNSW
@@ -72,6 +72,7 @@ class Build:
                 {"sha256": digest_of(document), **document}, file, indent=1, ensure_ascii=False
             )
             file.write("\n")
+        remove_leftovers(self._folder, MANIFEST)
         for old in self._folder.glob(f"{_BUILD}*"):
             if old.name != self.name:
                 shutil.rmtree(old, ignore_errors=True)  # mapped elsewhere: goes next time
