@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,8 @@ def load_corpus(
             repository of the records that name none.
 
     Raises:
-        CorpusError: a file that is missing, cut, damaged or of another shape, or no tickets at all.
+        CorpusError: a file that is missing, cut, damaged, of another shape, or changed while it was
+            read, or no tickets at all.
         InputError: an option that makes no sense.
 
     >>> import pathlib, tempfile
@@ -74,7 +76,30 @@ def load_corpus(
     if not sources:
         raise InputError("no corpus was named; expected a folder, a file, prs and issues, or demo")
     place = Path(source if source is not None else sources[0].where)
-    return _assemble(sources, window, name=name or _name(place))
+    with _unchanged([Path(one.where) for one in sources]):
+        return _assemble(sources, window, name=name or _name(place))
+
+
+@contextlib.contextmanager
+def _unchanged(files: Sequence[Path]) -> Iterator[None]:
+    """Refuse what was read from files in the block if one of them was changed meanwhile.
+
+    Half of the old and half of the new content can look like a corpus, and so can two files of
+    different age.
+    """
+    before = [_stamp(file) for file in files]
+    yield
+    for file, stamp in zip(files, before, strict=True):
+        if _stamp(file) not in (stamp, None):  # a file that is gone was read to its end
+            raise CorpusError(f"{file} was changed while it was read; run the command again")
+
+
+def _stamp(file: Path) -> tuple[int, int, int] | None:
+    try:
+        stat = file.stat()
+    except OSError:
+        return None
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def corpus_files(source: str | os.PathLike[str]) -> list[Path]:
