@@ -15,7 +15,7 @@ from fastrecall.search.bm25 import PostingLists
 from fastrecall.search.hnsw import HNSW
 from fastrecall.search.index.closeness import Closeness, is_rare, names_in
 from fastrecall.search.index.folder import Arrays
-from fastrecall.search.index.place import EVIDENCE_ARM, Manifest
+from fastrecall.search.index.place import EVIDENCE_ARM, Manifest, changed_at
 from fastrecall.search.index.ranking import Ranker
 from fastrecall.search.index.strings import SortedTerms, Strings
 from fastrecall.search.index.tickets import StoredTickets
@@ -119,6 +119,6 @@ class Index:
                 stat = Path(path).stat()
             except OSError:
                 return path
-            if (stat.st_size, stat.st_mtime_ns) != (size, time_ns):
+            if (stat.st_size, changed_at(stat)) != (size, time_ns):
                 return path
         return None

@@ -13,7 +13,7 @@ from fastrecall.corpus import (
     load_corpus,
 )
 from fastrecall.search.index.build import SERVED_LINKS, build_index
-from fastrecall.search.index.place import Manifest, index_folder
+from fastrecall.search.index.place import Manifest, changed_at, index_folder
 from fastrecall.types import LinkSource
 
 
@@ -53,6 +53,6 @@ def index_corpus(
         threads=threads,
         cache=cache,
         source=str(Path(source).resolve()) if Path(source).exists() else source,
-        origins=[(str(path), stat.st_size, stat.st_mtime_ns) for path, stat in origins],
+        origins=[(str(path), stat.st_size, changed_at(stat)) for path, stat in origins],
     )
     return folder, manifest
