@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import gc
 import importlib
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
 from difflib import get_close_matches
+from types import FrameType
 from typing import Any
 
 import click
@@ -41,7 +47,10 @@ COMMANDS = {
 }
 """Each command's module, loaded only when it is called, and its line in the help."""
 
-INTERRUPTED = 130
+INTERRUPTED, TERMINATED = 130, 143
+
+_NO_MEMORY = ("failed to map segment", "annot allocate memory", "can't start new thread")
+"""What the loader of shared libraries and the starter of threads say when there is no room."""
 
 _GARBAGE_THRESHOLDS = (100_000, 50, 100)
 """Commands make hundreds of thousands of records and hardly a reference cycle; looking for cycles
@@ -132,8 +141,9 @@ def _run(args: list[str] | None) -> int:
         if reconfigure:
             reconfigure(errors="replace")
     try:
-        code = app.main(args=args, prog_name="fastrecall", standalone_mode=False)
-        sys.stdout.flush()
+        with _termination_is_an_exception():
+            code = app.main(args=args, prog_name="fastrecall", standalone_mode=False)
+            sys.stdout.flush()
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.ClickException as error:
@@ -142,14 +152,67 @@ def _run(args: list[str] | None) -> int:
     except (click.Abort, KeyboardInterrupt):
         note("interrupted; what was finished is kept")
         return INTERRUPTED
+    except _Terminated:
+        note("terminated; what was finished is kept")
+        return TERMINATED
     except FastrecallError as error:
         note(f"error: {error}")
         return 2
     except BrokenPipeError:
-        # The reader has gone (`| head`): keep the interpreter from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _let_go_of_stdout()
         return 0
-    except MemoryError:
-        note("error: out of memory; use a smaller window (--window-prs, --window-issues)")
+    except (MemoryError, ImportError, OSError, RuntimeError) as error:
+        sentence = _machine_failure(error)
+        if sentence is None:
+            raise
+        note(f"error: {sentence}")
+        _let_go_of_stdout()
         return 2
     return code if isinstance(code, int) else 0
+
+
+class _Terminated(BaseException):
+    """SIGTERM came."""
+
+
+@contextlib.contextmanager
+def _termination_is_an_exception() -> Iterator[None]:
+    """Let SIGTERM end the block as Ctrl-C does, so that files are put right; a second one kills."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def terminate(_signal: int, _frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise _Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _machine_failure(error: Exception) -> str | None:
+    """The sentence for what is the machine's fault, not the program's; None: it is not."""
+    text = str(error)
+    if (
+        isinstance(error, MemoryError)
+        or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+        or any(sign in text for sign in _NO_MEMORY)
+    ):
+        return (
+            "out of memory; use a smaller window (--window-prs, --window-issues) or fewer "
+            "--threads, or give the process more (ulimit -v, the container's limit)"
+        )
+    if isinstance(error, OSError):
+        return f"{error.filename or 'cannot write the output'}: {error.strerror or error}"
+    return None
+
+
+def _let_go_of_stdout() -> None:
+    """Keep the interpreter from complaining at exit of what cannot be written (`| head`)."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

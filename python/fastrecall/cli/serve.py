@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +15,9 @@ from fastrecall.cli._options import stack
 
 if TYPE_CHECKING:
     from fastrecall.serve.memory import ProjectMemory
+
+_LAST_SECONDS = 3.0
+"""How long a server that is told to end may take to keep its counts."""
 
 memory_options = stack(
     click.argument("corpus", required=False),
@@ -44,10 +51,28 @@ def command(
 
     memory = open_memory(corpus, index_path, memory_path, model)
     memory.keep_counts()
+    _leave_at_once(memory)
     try:
         make_server(memory).run("stdio")
     finally:
         memory.close()
+
+
+def _leave_at_once(memory: ProjectMemory) -> None:
+    """End at Ctrl-C and SIGTERM, although a thread waits for stdin and cannot be woken.
+
+    Notes are on disk once they are acknowledged; only the counts are to be kept.
+    """
+
+    def leave(number: int, _frame: FrameType | None) -> None:
+        # On another thread: this one may hold what closing waits for.
+        last = threading.Thread(target=memory.close, daemon=True)
+        last.start()
+        last.join(_LAST_SECONDS)
+        os._exit(128 + number)
+
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, leave)
 
 
 def open_memory(

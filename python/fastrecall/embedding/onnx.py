@@ -117,9 +117,13 @@ class OnnxEncoder:
             tokens[row, : len(one)] = one
             mask[row, : len(one)] = 1
         given = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(mask)}
-        states = self._session.run(
-            None, {name: value for name, value in given.items() if name in self._inputs}
-        )[0]
+        try:
+            states = self._session.run(
+                None, {name: value for name, value in given.items() if name in self._inputs}
+            )[0]
+        except Exception as error:
+            _refuse_if_no_memory(error)
+            raise
         vectors = self._pool(states, mask)
         return Batch(np.array(rows, dtype=np.intp), vectors, sum(lengths), mask.size)
 
@@ -194,6 +198,7 @@ def _load_session(model: ModelInfo) -> Any:
             disabled_optimizers=_SLOWER_OPTIMISERS,
         )
     except Exception as error:  # onnxruntime's errors have no common class of their own
+        _refuse_if_no_memory(error)
         raise ModelError(
             f"{model.path} is no ONNX model that can be loaded ({_line(error)}); "
             "copy or fetch the model again"
@@ -206,6 +211,13 @@ def _load_session(model: ModelInfo) -> Any:
             f"{', '.join(sorted(known))} only"
         )
     return session
+
+
+def _refuse_if_no_memory(error: Exception) -> None:
+    """Raise MemoryError when that is what onnxruntime's error is about."""
+    text = str(error).lower()
+    if any(sign in text for sign in ("bad_alloc", "bad allocation", "failed to allocate memory")):
+        raise MemoryError from error
 
 
 def _line(error: Exception) -> str:
