@@ -1,7 +1,7 @@
 """sha256 of model files, remembered while size, times and inode stay the same.
 
-Of the times one (``ctime``) is the system's own: no program sets it, so that a file with a time from
-before, or from a clock that was wrong, is not taken for the one that was there.
+Of the times one (``ctime``) is the system's own: no program sets it, so that a file with a time
+from before, or from a clock that was wrong, is not taken for the one that was there.
 """
 
 from __future__ import annotations

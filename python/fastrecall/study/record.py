@@ -24,7 +24,7 @@ SCHEMA = 1
 class Record(Mapping[str, Any]):
     """One evaluation; a read-only mapping with the keys of DESIGN §4.
 
-    On disk a digest of all keys but ``timings`` stands in front, so that a damaged number is noticed.
+    On disk a digest of all keys but ``timings`` stands in front: a damaged number is noticed.
 
     >>> record = Record({"schema": 1, "queries": [], "timings": {"total": 1.5}})
     >>> record["schema"]
