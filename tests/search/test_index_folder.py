@@ -317,3 +317,9 @@ def test_tiny_corpora_are_served(tmp_path: Path, count: int) -> None:
     corpus = make_corpus([Ticket("", "issue", n, "", "", 0) for n in range(count)], name="tiny")
     index = fr.open_index(build(tmp_path, corpus))
     assert len(fr.ask(index, "Crash").answers) <= count
+
+
+def test_a_generated_corpus_of_any_size_can_be_indexed(tmp_path: Path) -> None:
+    folder, manifest = index_corpus("demo:300", tmp_path / "i", model="fake", cache=False)
+    assert folder == tmp_path / "i"
+    assert manifest.corpus["generated"]

@@ -65,6 +65,7 @@ def load_corpus(
         )
     window = Window(prs=window_prs, issues=window_issues, author_filter=author_filter)
     sources: list[Source] = []
+    fetched = None
     if source is not None:
         fetched = _fetched(source)
         sources = find_sources(Path(source)) if fetched is None else fetched[1]
@@ -76,8 +77,23 @@ def load_corpus(
     if not sources:
         raise InputError("no corpus was named; expected a folder, a file, prs and issues, or demo")
     place = Path(source if source is not None else sources[0].where)
-    with _unchanged([Path(one.where) for one in sources]):
-        return _assemble(sources, window, name=name or _name(place))
+    files = [Path(one.where) for one in sources]
+    try:
+        with _unchanged(files):
+            return _assemble(sources, window, name=name or _name(place))
+    except CorpusError:
+        if fetched is None or all(file.exists() for file in files):
+            raise
+    # A fetch that ended meanwhile has put other files in their place.
+    return load_corpus(
+        source,
+        prs=prs,
+        issues=issues,
+        window_prs=window_prs,
+        window_issues=window_issues,
+        author_filter=author_filter,
+        name=name,
+    )
 
 
 @contextlib.contextmanager
@@ -111,7 +127,7 @@ def corpus_files(source: str | os.PathLike[str]) -> list[Path]:
     >>> corpus_files("demo")
     []
     """
-    if source == "demo":
+    if os.fspath(source).partition(":")[0] == "demo":
         return []
     fetched = _fetched(source)
     sources = find_sources(Path(source)) if fetched is None else fetched[1]

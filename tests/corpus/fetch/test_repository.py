@@ -18,7 +18,7 @@ from tests.corpus.fetch.fake_github import (
     sample,
 )
 
-from fastrecall.corpus import load_corpus
+from fastrecall.corpus import load, load_corpus
 from fastrecall.corpus.fetch.store import Store
 from fastrecall.errors import CacheError, CorpusError, RemoteError
 from fastrecall.types import Corpus, Ticket
@@ -403,3 +403,23 @@ def test_the_token_is_written_nowhere(server: FakeGitHub, fetch: Fetch, data: Pa
     fetch()
     for path in data.rglob("*"):
         assert path.is_dir() or TOKEN.encode() not in path.read_bytes()
+
+
+def test_a_fetch_that_ends_while_the_corpus_is_read_is_no_failure(
+    server: FakeGitHub, fetch: Fetch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.repos = [sample(issues=20, prs=20)]
+    fetch()
+    read, fetched = load._read, []
+
+    def fetch_and_read(*given: object) -> list[str]:
+        if not fetched:
+            server.repos[0].touch(1, at=server.now + 1000, title="Changed")
+            server.now += 5000
+            fetched.append(fetch())
+        return read(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(load, "_read", fetch_and_read)
+    corpus = load_corpus("demo/lattice")
+    assert fetched[0].changed == 1
+    assert any(ticket.title == "Changed" for ticket in corpus.tickets)

@@ -97,7 +97,13 @@ class Store:
         Raises:
             CorpusError: it is missing, or not the one that the manifest speaks of.
         """
-        self._data(manifest)
+        try:
+            self._data(manifest)
+        except CorpusError:
+            newer = self.manifest()
+            if newer is None or newer.file == manifest.file:
+                raise
+            return self.file(newer)  # a fetch has ended since
         return self.folder / manifest.file
 
     def moved_to(self) -> str | None:
