@@ -229,3 +229,9 @@ def test_an_empty_run_scores_zero(tmp_path: Path) -> None:
     scores = score_run(run, read_qrels(tmp_path / "qrels"), [Metric("mrr")])
     assert scores.values[Metric("mrr")].tolist() == [0]
     assert scores.absent == ("q1",)
+
+
+def test_a_compressed_file_with_nothing_in_it_is_cut_off(tmp_path: Path) -> None:
+    (tmp_path / "run.txt.gz").write_bytes(b"")
+    with pytest.raises(CorpusError, match=r"run\.txt\.gz: the gzip data is damaged or cut off"):
+        read_run(tmp_path / "run.txt.gz")

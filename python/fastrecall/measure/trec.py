@@ -274,7 +274,10 @@ def _rows(path: _Path, layout: str) -> Iterator[tuple[int, list[bytes]]]:
 def _opened(path: Path) -> IO[bytes]:
     """The file as bytes, unpacked when its first bytes say gzip."""
     with path.open("rb") as file:
-        packed = file.read(2) == _GZIP_MAGIC
+        start = file.read(2)
+    if not start and path.suffix == ".gz":
+        raise EOFError("nothing is in it")
+    packed = start == _GZIP_MAGIC
     return cast("IO[bytes]", gzip.open(path, "rb")) if packed else path.open("rb")
 
 
