@@ -5,6 +5,7 @@ A new kind is one entry in `KINDS`; all faults are then tried on it.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable
@@ -20,6 +21,8 @@ from fastrecall.corpus import load_corpus, make_corpus
 from fastrecall.corpus.fetch import journal as pages
 from fastrecall.corpus.fetch import store
 from fastrecall.corpus.gold import GoldPair, make_gold, read_gold, write_gold
+from fastrecall.dataset import VectorDataset, VectorWriter
+from fastrecall.dataset.manifest import MANIFEST
 from fastrecall.embedding import ModelInfo
 from fastrecall.embedding.cache import VectorCache
 from fastrecall.embedding.digest import sha256_of
@@ -73,7 +76,9 @@ class Kind:
     def files(self, folder: Path) -> list[Path]:
         """The files to damage."""
         paths = [path for path in sorted(folder.glob(self.pattern)) if path.is_file()]
-        return [path for path in paths if path.name != "lock" and path.stat().st_size]
+        return [
+            path for path in paths if path.name not in ("lock", ".lock") and path.stat().st_size
+        ]
 
 
 # Vector cache
@@ -117,6 +122,36 @@ def _cached(folder: Path) -> set[str]:
 def _many_segments(folder: Path) -> None:
     for text in _OLD:
         _embed(folder, [text])
+
+
+# Datasets of vectors
+
+
+def _dataset(folder: Path, rows: int) -> None:
+    with VectorWriter(folder / "vectors", dim=_DIM, rows_per_file=4) as writer:
+        for row in range(writer.rows, rows):
+            writer.append(_vectors([f"row {row}"]))
+
+
+def _write_dataset(folder: Path, _tell: Tell) -> None:
+    if _dataset_read(folder) is None:
+        _dataset(folder, 10)
+
+
+def _begin_dataset(folder: Path) -> None:
+    with (
+        contextlib.suppress(InterruptedError),
+        VectorWriter(folder / "vectors", dim=_DIM, rows_per_file=4) as writer,
+    ):
+        writer.append(_vectors([f"row {row}" for row in range(4)]))
+        raise InterruptedError
+
+
+def _dataset_read(folder: Path) -> Any:
+    if not (folder / "vectors" / MANIFEST).exists():
+        return None
+    dataset = VectorDataset(folder / "vectors")
+    return dataset.read(0, len(dataset)).tolist()
 
 
 # Index folder, HNSW
@@ -421,6 +456,7 @@ KINDS = (
         grows=True,
         fine=lambda state, whole: state <= whole,
     ),
+    Kind("vector dataset", write=_write_dataset, read=_dataset_read, before=_begin_dataset),
     _replacing("index folder", _index, _opened, heavy=True),
     _replacing("index folder with HNSW", _big_index, _opened, pattern="**/ann.hnsw", heavy=True),
     _replacing("HNSW file", _hnsw, _hnsw_answers),

@@ -114,7 +114,7 @@ class Counts:
     def _stored(self) -> Delivered:
         try:
             stored = Delivered(**unsealed(json.loads(self._path.read_text(encoding="utf-8"))))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return Delivered()
         except (ValueError, TypeError):
             self.damage = f"the counts in {self._path} were damaged and began anew"

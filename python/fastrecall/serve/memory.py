@@ -152,8 +152,9 @@ class ProjectMemory:
                 warnings.append(self._counts.failure)
             try:
                 ever = self._counts.ever()
-            except CacheError as error:
-                warnings.append(str(error))
+            except FastrecallError as error:
+                if str(error) not in warnings:
+                    warnings.append(str(error))
                 ever = self._counts.now
             if self._counts.damage:
                 warnings.append(self._counts.damage)
