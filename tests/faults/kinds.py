@@ -30,7 +30,7 @@ from fastrecall.errors import ModelError
 from fastrecall.measure import trec
 from fastrecall.search.exchanges import AnswerCache, Recording, Replay
 from fastrecall.search.hnsw import HNSW
-from fastrecall.search.index import build
+from fastrecall.search.index import build, place
 from fastrecall.search.index.folder import open_build
 from fastrecall.search.llm import Exchange
 from fastrecall.serve.counts import Counts
@@ -174,11 +174,11 @@ def _index(folder: Path, count: int) -> None:
 
 
 def _big_index(folder: Path, count: int) -> None:
-    border, build.ANN_FROM = build.ANN_FROM, 1
+    border, place.BEST_UP_TO = place.BEST_UP_TO, 0
     try:
         _index(folder, count)
     finally:
-        build.ANN_FROM = border
+        place.BEST_UP_TO = border
 
 
 def _opened(folder: Path) -> Any:
