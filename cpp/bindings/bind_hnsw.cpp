@@ -43,7 +43,16 @@ class PyHnsw {
         return std::unique_ptr<PyHnsw>(new PyHnsw(std::move(index), file));
     }
 
-    const Hnsw& index() const { return *index_; }
+    const HnswOptions& options() const { return index_->options(); }
+    HnswCounters counters() const { return index_->counters(); }
+
+    // Asked without the GIL: the answer may have to wait for a change in another thread, which
+    // takes the GIL now and then to look for Ctrl-C.
+    template <class Answer>
+    auto ask(Answer (Hnsw::*question)() const) const {
+        const py::gil_scoped_release unlocked;
+        return (*index_.*question)();
+    }
 
     void add(const py::handle& vectors, const py::object& ids, int threads) {
         const Array<float> rows = float_rows(vectors, "vectors", false);
@@ -103,7 +112,7 @@ class PyHnsw {
     }
 
     Array<std::int32_t> ids() const {
-        const std::vector<std::int32_t> live = index_->ids();
+        const std::vector<std::int32_t> live = ask(&Hnsw::ids);
         return Array<std::int32_t>(static_cast<py::ssize_t>(live.size()), live.data());
     }
 
@@ -133,21 +142,20 @@ void register_hnsw(py::module_& module) {
             py::init<std::int64_t, std::int64_t, std::int64_t, const std::string&, std::uint64_t>(),
             "dim"_a, py::kw_only(), "m"_a, "ef_construction"_a, "storage"_a, "seed"_a)
         .def_static("load", &PyHnsw::load, "file"_a, py::kw_only(), "name"_a, "threads"_a = 1)
-        .def_property_readonly("size", [](const PyHnsw& self) { return self.index().size(); })
-        .def_property_readonly("deleted", [](const PyHnsw& self) { return self.index().deleted(); })
-        .def_property_readonly("nbytes", [](const PyHnsw& self) { return self.index().nbytes(); })
-        .def_property_readonly("dim", [](const PyHnsw& self) { return self.index().options().dim; })
-        .def_property_readonly("m", [](const PyHnsw& self) { return self.index().options().m; })
-        .def_property_readonly(
-            "ef_construction",
-            [](const PyHnsw& self) { return self.index().options().ef_construction; })
-        .def_property_readonly("seed",
-                               [](const PyHnsw& self) { return self.index().options().seed; })
-        .def_property_readonly(
-            "storage", [](const PyHnsw& self) { return name_of(self.index().options().storage); })
+        .def_property_readonly("size", [](const PyHnsw& self) { return self.ask(&Hnsw::size); })
+        .def_property_readonly("deleted",
+                               [](const PyHnsw& self) { return self.ask(&Hnsw::deleted); })
+        .def_property_readonly("nbytes", [](const PyHnsw& self) { return self.ask(&Hnsw::nbytes); })
+        .def_property_readonly("dim", [](const PyHnsw& self) { return self.options().dim; })
+        .def_property_readonly("m", [](const PyHnsw& self) { return self.options().m; })
+        .def_property_readonly("ef_construction",
+                               [](const PyHnsw& self) { return self.options().ef_construction; })
+        .def_property_readonly("seed", [](const PyHnsw& self) { return self.options().seed; })
+        .def_property_readonly("storage",
+                               [](const PyHnsw& self) { return name_of(self.options().storage); })
         .def_property_readonly("counters",
                                [](const PyHnsw& self) {
-                                   const HnswCounters counters = self.index().counters();
+                                   const HnswCounters counters = self.counters();
                                    return py::make_tuple(counters.searches, counters.visited,
                                                          counters.distances);
                                })

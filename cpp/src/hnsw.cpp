@@ -97,17 +97,17 @@ Hnsw::Hnsw(const HnswOptions& options) : options_(options), tally_(std::make_uni
 Hnsw::~Hnsw() = default;
 
 std::size_t Hnsw::size() const {
-    const std::shared_lock<std::shared_mutex> reading(access_);
+    const Access::Reading reading(access_);
     return rows_->size() - deleted_;
 }
 
 std::size_t Hnsw::deleted() const {
-    const std::shared_lock<std::shared_mutex> reading(access_);
+    const Access::Reading reading(access_);
     return deleted_;
 }
 
 std::size_t Hnsw::nbytes() const {
-    const std::shared_lock<std::shared_mutex> reading(access_);
+    const Access::Reading reading(access_);
     std::size_t bytes = graph_->nbytes();
     HnswRows::each_buffer(*rows_, [&bytes](const auto& buffer) { bytes += buffer.nbytes(); });
     return bytes;
@@ -118,7 +118,7 @@ HnswCounters Hnsw::counters() const {
 }
 
 std::vector<std::int32_t> Hnsw::ids() const {
-    const std::shared_lock<std::shared_mutex> reading(access_);
+    const Access::Reading reading(access_);
     std::vector<std::int32_t> live;
     live.reserve(rows_->size() - deleted_);
     for (std::size_t slot = 0; slot < rows_->size(); ++slot) {
@@ -143,7 +143,7 @@ void Hnsw::add(Matrix<const float> vectors, Span<const std::int32_t> ids,
         throw InputError("vectors has " + std::to_string(vectors.cols) +
                          " columns; the index has " + std::to_string(options_.dim) + " dimensions");
     }
-    const std::unique_lock<std::shared_mutex> writing(access_);
+    const Access::Writing writing(access_, execution);
     const std::size_t before = rows_->size();
     const std::size_t after = before + vectors.rows;
     constexpr std::int64_t highest = std::numeric_limits<std::int32_t>::max();
@@ -217,7 +217,7 @@ void Hnsw::add(Matrix<const float> vectors, Span<const std::int32_t> ids,
 }
 
 void Hnsw::remove(Span<const std::int32_t> ids) {
-    const std::unique_lock<std::shared_mutex> writing(access_);
+    const Access::Writing writing(access_);
     find_slots();
     std::unordered_set<std::int32_t> once;
     for (std::size_t i = 0; i < ids.size; ++i) {
@@ -235,7 +235,7 @@ void Hnsw::remove(Span<const std::int32_t> ids) {
 }
 
 void Hnsw::compact(const Execution& execution) {
-    const std::unique_lock<std::shared_mutex> writing(access_);
+    const Access::Writing writing(access_, execution);
     auto rows = std::make_unique<HnswRows>(options_.dim, options_.storage);
     rows->resize(rows_->size() - deleted_);
     std::size_t place = 0;
@@ -251,23 +251,11 @@ void Hnsw::compact(const Execution& execution) {
 }
 
 std::unique_ptr<HnswScratch> Hnsw::take_scratch() const {
-    {
-        const std::lock_guard<std::mutex> hold(scratch_access_);
-        if (!scratch_.empty()) {
-            auto scratch = std::move(scratch_.back());
-            scratch_.pop_back();
-            return scratch;
-        }
-    }
+    if (auto idle = scratch_.take()) return idle;
     auto scratch = std::make_unique<HnswScratch>();
     scratch->query = AlignedArray<std::uint8_t>(rows_->codes.width);
     scratch->row = AlignedArray<float>(rows_->padded);
     return scratch;
-}
-
-void Hnsw::give_scratch(std::unique_ptr<HnswScratch> scratch) const {
-    const std::lock_guard<std::mutex> hold(scratch_access_);
-    scratch_.push_back(std::move(scratch));
 }
 
 // Nonzero for the slots that may be returned; empty when all may.
@@ -307,7 +295,7 @@ void Hnsw::search(Matrix<const float> queries, Span<const std::int32_t> ef,
     }
     const RowStore unit(queries, RowStore::Precision::single, "queries", execution);
     const float* const unit_rows = unit.rows(0, unit.size(), nullptr);
-    const std::shared_lock<std::shared_mutex> reading(access_);
+    const Access::Reading reading(access_, execution);
     const std::size_t k = ids.cols;
     const std::vector<std::uint8_t> allowed = allowed_slots(mask);
     std::vector<std::int32_t> few;  // the allowed slots
@@ -352,7 +340,7 @@ void Hnsw::search(Matrix<const float> queries, Span<const std::int32_t> ef,
                          write_top(hits, k, ids.row(query), scores.row(query));
                      }
                      tally_->add(end - begin, *scratch);
-                     give_scratch(std::move(scratch));
+                     scratch_.give(std::move(scratch));
                  });
 }
 

@@ -10,7 +10,6 @@
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <mutex>
 
 #include "fastrecall/error.hpp"
 #include "fastrecall/hnsw.hpp"
@@ -101,7 +100,7 @@ void each_section(Rows& rows, Graph& graph, Visit visit) {
 }  // namespace
 
 void Hnsw::save(const std::function<void(const void*, std::size_t)>& write) const {
-    const std::shared_lock<std::shared_mutex> reading(access_);
+    const Access::Reading reading(access_);
     Header header{};
     std::memcpy(header.magic, kMagic, sizeof kMagic);
     header.version = kVersion;

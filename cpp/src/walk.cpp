@@ -86,36 +86,20 @@ WalkScratch::WalkScratch(const Csr& graph)
       weights_(graph.weighted() ? stamps_.size() : 0) {}
 
 std::unique_ptr<WalkScratch> WalkScratchPool::take() {
-    {
-        const std::lock_guard<std::mutex> hold(mutex_);
-        if (!idle_.empty()) {
-            auto scratch = std::move(idle_.back());
-            idle_.pop_back();
-            return scratch;
-        }
-    }
-    return std::make_unique<WalkScratch>(graph_);
-}
-
-void WalkScratchPool::give(std::unique_ptr<WalkScratch> scratch) {
-    const std::lock_guard<std::mutex> hold(mutex_);
-    idle_.push_back(std::move(scratch));
+    auto idle = scratches_.take();
+    return idle ? std::move(idle) : std::make_unique<WalkScratch>(graph_);
 }
 
 std::vector<WalkResult> WalkScratchPool::take_results(std::size_t count) {
-    std::vector<WalkResult> results;
-    {
-        const std::lock_guard<std::mutex> hold(mutex_);
-        results.swap(results_);
-    }
+    const auto idle = results_.take();
+    std::vector<WalkResult> results = idle ? std::move(*idle) : std::vector<WalkResult>();
     results.resize(count);
     for (WalkResult& result : results) result.clear();
     return results;
 }
 
 void WalkScratchPool::give(std::vector<WalkResult> results) {
-    const std::lock_guard<std::mutex> hold(mutex_);
-    results_ = std::move(results);
+    results_.give(std::make_unique<std::vector<WalkResult>>(std::move(results)));
 }
 
 // One query. Stamps only grow: a node's stamp below `first_stamp_` is of an earlier query, one from

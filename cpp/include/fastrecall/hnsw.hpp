@@ -10,13 +10,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "fastrecall/access.hpp"
 #include "fastrecall/exact.hpp"
+#include "fastrecall/idle.hpp"
 #include "fastrecall/parallel.hpp"
 #include "fastrecall/view.hpp"
 
@@ -41,7 +41,9 @@ struct HnswCounters {
     std::uint64_t distances = 0;  // products of codes
 };
 
-// Searches may run at the same time as each other; a call that changes the index waits for them.
+// Any thread may call anything at any time. Searches run side by side; a call that changes the
+// index waits for those that run, and what comes later waits for it. A search therefore sees all of
+// a change or nothing.
 class Hnsw {
   public:
     // Throws InputError for options out of range.
@@ -87,7 +89,6 @@ class Hnsw {
     struct Tally;
 
     std::unique_ptr<HnswScratch> take_scratch() const;
-    void give_scratch(std::unique_ptr<HnswScratch> scratch) const;
     void find_slots();
     std::vector<std::uint8_t> allowed_slots(Span<const std::uint8_t> mask) const;
 
@@ -99,9 +100,8 @@ class Hnsw {
     bool slots_known_ = false;
     std::unordered_map<std::int32_t, std::int32_t> slot_of_;  // made when first needed
     std::unique_ptr<Tally> tally_;
-    mutable std::shared_mutex access_;
-    mutable std::mutex scratch_access_;
-    mutable std::vector<std::unique_ptr<HnswScratch>> scratch_;
+    mutable Access access_;
+    mutable Idle<HnswScratch> scratch_;
 };
 
 }  // namespace fastrecall

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "fastrecall/csr.hpp"
+#include "fastrecall/idle.hpp"
 
 namespace fastrecall {
 
@@ -78,7 +78,7 @@ class WalkScratchPool {
   public:
     explicit WalkScratchPool(const Csr& graph) : graph_(graph) {}
     std::unique_ptr<WalkScratch> take();
-    void give(std::unique_ptr<WalkScratch> scratch);
+    void give(std::unique_ptr<WalkScratch> scratch) { scratches_.give(std::move(scratch)); }
 
     // Empty results whose memory is in use already: fresh pages would cost more than the walks.
     std::vector<WalkResult> take_results(std::size_t count);
@@ -86,9 +86,8 @@ class WalkScratchPool {
 
   private:
     const Csr& graph_;
-    std::mutex mutex_;
-    std::vector<std::unique_ptr<WalkScratch>> idle_;
-    std::vector<WalkResult> results_;
+    Idle<WalkScratch> scratches_;
+    Idle<std::vector<WalkResult>> results_;
 };
 
 // One walk, appended to `result`. `seeds` by rank, places below 0 skipped; `excluded` nodes are
