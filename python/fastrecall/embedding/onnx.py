@@ -8,6 +8,7 @@ the vectors are the same to the last bit whatever the thread count, because the 
 from __future__ import annotations
 
 import functools
+import os
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -151,9 +152,14 @@ class OnnxEncoder:
 def load_encoder(model: ModelInfo, threads: int) -> OnnxEncoder:
     """A loaded model, kept for the next call: loading takes longer than embedding ten texts.
 
-    The digests in *model* see to it that a file that changed is loaded anew.
+    The digests in *model* see to it that a file that changed is loaded anew. So does a forked
+    child: in its copy a lock may be held by a thread that it does not have.
     """
     return OnnxEncoder(model, threads=threads)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=load_encoder.cache_clear)
 
 
 def _load_tokenizer(model: ModelInfo) -> Any:

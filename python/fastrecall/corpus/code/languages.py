@@ -14,7 +14,10 @@ from fastrecall._toml import packaged
 from fastrecall.errors import InputError
 
 if TYPE_CHECKING:
+    from tree_sitter import Language as Grammar
     from tree_sitter import Parser
+
+_PURPOSE = "cutting code by syntax"
 
 
 @dataclass(frozen=True)
@@ -92,19 +95,25 @@ def language_named(name: str) -> Language:
     return found
 
 
-@cache
 def parser_of(name: str) -> Parser:
-    """A tree-sitter parser, made once a language.
+    """A new tree-sitter parser: one must not be used by two threads at once.
 
     Raises:
         MissingExtraError: the grammar's wheel is not installed.
     """
-    purpose = "cutting code by syntax"
-    tree_sitter = require("tree_sitter", extra="code", purpose=purpose)
-    module, _, function = languages()[name].grammar.partition(":")
-    grammar = require(module, extra="code", purpose=purpose)
-    parser: Parser = tree_sitter.Parser(tree_sitter.Language(getattr(grammar, function)()))
+    tree_sitter = require("tree_sitter", extra="code", purpose=_PURPOSE)
+    parser: Parser = tree_sitter.Parser(_grammar_of(name))
     return parser
+
+
+@cache
+def _grammar_of(name: str) -> Grammar:
+    """What a parser of the language goes by; loaded once, never changed."""
+    tree_sitter = require("tree_sitter", extra="code", purpose=_PURPOSE)
+    module, _, function = languages()[name].grammar.partition(":")
+    grammar = require(module, extra="code", purpose=_PURPOSE)
+    loaded: Grammar = tree_sitter.Language(getattr(grammar, function)())
+    return loaded
 
 
 @cache

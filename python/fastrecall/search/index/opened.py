@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -41,7 +42,7 @@ class Index:
         self.folder, self.manifest = folder, manifest
         self.tickets = StoredTickets(arrays)
         self.closeness = Closeness(**manifest.closeness)
-        self.model, self._loaded = model, loaded
+        self.model, self._loaded, self._opened_by = model, loaded, os.getpid()
         self.links: tuple[Ids, Ids] = (arrays["link_issues"], arrays["link_prs"])
         self.mentions: Ids = arrays["mentions"]
         self.closes = Graph.from_edges(
@@ -89,7 +90,8 @@ class Index:
     def _embed(self, texts: Sequence[str], kind: Literal["passage", "query"]) -> Vectors:
         """Questions as unit vectors ``[texts, dim]``."""
         assert kind == "query"
-        self._loaded.result()
+        if os.getpid() == self._opened_by:  # a forked child has no thread that loads
+            self._loaded.result()
         return np.stack([embed_question(text, self.model) for text in texts])
 
     def named_in(self, question: str) -> Ids:
