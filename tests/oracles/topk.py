@@ -9,8 +9,9 @@ LANES = 16
 
 
 def dot(rows: npt.NDArray[np.float32], query: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-    """Dot products in float64, summed in the engine's order: by lane = index mod 16, then lanes
-    by halves. A product of two float32 is exact in float64, so only the order can matter."""
+    """Dot products in float64, with one query or with a row each, summed in the engine's order:
+    by lane = index mod 16, then lanes by halves. A product of two float32 is exact in float64, so
+    only the order can matter."""
     n, dim = rows.shape
     padded = -(-dim // LANES) * LANES
     products = np.zeros((n, padded))
@@ -27,12 +28,9 @@ def dot(rows: npt.NDArray[np.float32], query: npt.NDArray[np.float32]) -> npt.ND
 def unit(vectors: npt.ArrayLike) -> npt.NDArray[np.float32]:
     """float32 rows of length one; zero rows stay zero."""
     rows = np.asarray(vectors).astype(np.float32)
-    out = np.zeros_like(rows)
-    for i, row in enumerate(rows):
-        length = np.sqrt(dot(row[None, :], row)[0])
-        if length > 0:
-            out[i] = (row.astype(np.float64) / length).astype(np.float32)
-    return out
+    lengths = np.sqrt(dot(rows, rows))
+    lengths[lengths == 0] = 1
+    return (rows.astype(np.float64) / lengths[:, None]).astype(np.float32)
 
 
 def stored(vectors: npt.ArrayLike, storage: str) -> npt.NDArray[np.float32]:

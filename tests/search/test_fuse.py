@@ -6,22 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.oracles import fusion as oracle
 
 from fastrecall.errors import InputError
 from fastrecall.search.fuse import rrf
-
-
-def fuse_by_definition(rankings, k, weights):
-    shares = {}
-    for ranking, weight in zip(rankings, weights, strict=True):
-        seen = set()
-        for rank, node in enumerate(ranking, start=1):
-            if node >= 0 and node not in seen:
-                seen.add(node)
-                shares.setdefault(node, []).append(weight / (k + rank))
-    totals = {node: sum(sorted(parts)) for node, parts in shares.items()}
-    return sorted(totals.items(), key=lambda item: (-item[1], item[0]))
-
 
 ids = st.integers(min_value=-1, max_value=9)
 
@@ -38,7 +26,7 @@ def test_flat_rankings_follow_the_definition(rankings, k, data):
         )
     )
     fused, scores = rrf(rankings, k=k, weights=weights)
-    expected = fuse_by_definition(rankings, k, weights)
+    expected = oracle.fuse(rankings, k, weights)
     assert fused.tolist() == [node for node, _ in expected]
     np.testing.assert_array_equal(scores, np.array([s for _, s in expected], dtype=np.float32))
 
