@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -89,34 +90,66 @@ def index(vectors: np.ndarray) -> HNSW:
 # ---- Recall ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("m", "ef", "least"),
-    [(8, 32, 0.90), (8, 128, 0.98), (16, 32, 0.95), (16, 64, 0.98), (16, 256, 0.999)],
-)
-def test_recall_on_clusters(
-    vectors: np.ndarray, queries: np.ndarray, m: int, ef: int, least: float
-) -> None:
+# The same vectors give the same graph everywhere, so that little room is left below what is found.
+# At least this share of the ten nearest, by m and ef:
+ON_CLUSTERS = {
+    4: {16: 0.90, 32: 0.975, 64: 0.99, 256: 0.999},
+    8: {16: 0.98, 32: 0.999, 64: 1.0},
+    16: {16: 0.99, 32: 1.0},
+    32: {16: 0.99, 32: 1.0},
+}
+ON_TITLES = {
+    4: {32: 0.86, 64: 0.935, 128: 0.97, 256: 0.985},
+    8: {16: 0.92, 32: 0.965, 64: 0.99, 256: 0.999},
+    16: {16: 0.955, 32: 0.99, 64: 0.998, 256: 0.999},
+    32: {16: 0.97, 32: 0.99, 64: 0.999, 256: 0.999},
+}
+ON_MIXED_TITLES = {
+    4: {32: 0.88, 64: 0.94, 256: 0.985},
+    8: {16: 0.90, 32: 0.945, 64: 0.98, 256: 0.998},
+    16: {16: 0.91, 32: 0.965, 64: 0.99, 256: 0.998},
+    32: {16: 0.92, 32: 0.97, 64: 0.99, 256: 0.998},
+}
+
+
+def check_recall(vectors: np.ndarray, queries: np.ndarray, m: int, least: dict[int, float]) -> None:
     truth, _ = ExactIndex(vectors).search(queries, 10)
-    found, _ = built(vectors, m=m, storage="float32").search(queries, 10, ef=ef)
-    assert recall(found, truth) >= least
+    index = built(vectors, m=m, storage="float32")
+    found = {ef: recall(index.search(queries, 10, ef=ef)[0], truth) for ef in least}
+    assert all(found[ef] >= least[ef] for ef in least), found
+
+
+@pytest.mark.parametrize("m", ON_CLUSTERS)
+def test_recall_on_clusters(vectors: np.ndarray, queries: np.ndarray, m: int) -> None:
+    check_recall(vectors, queries, m, ON_CLUSTERS[m])
+
+
+@pytest.fixture(scope="module")
+def titles(corpora: Path) -> np.ndarray:
+    """The vectors of the titles of 3,256 real tickets, in random order."""
+    from fastrecall import embed, load_corpus
+
+    tickets = load_corpus(corpora / "merged").tickets
+    rows = embed([ticket.title for ticket in tickets])
+    return rows[np.random.default_rng(0).permutation(len(rows))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("m", ON_TITLES)
+def test_recall_on_real_titles(titles: np.ndarray, m: int) -> None:
+    check_recall(titles[300:], titles[:300], m, ON_TITLES[m])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("m", ON_MIXED_TITLES)
+def test_recall_on_mixtures_of_real_titles(titles: np.ndarray, m: int) -> None:
+    base = titles[:900]
+    check_recall(mixed(base, 20_000, seed=4), mixed(base, 300, seed=5), m, ON_MIXED_TITLES[m])
 
 
 def test_recall_on_mixtures_that_look_like_texts() -> None:
     base = clustered(800, 384, clusters=200, seed=3, spread=1.0)
     vectors, queries = mixed(base, 5000, seed=4), mixed(base, 200, seed=5)
-    truth, _ = ExactIndex(vectors).search(queries, 32)
-    index = built(vectors, storage="float32")
-    assert recall(index.search(queries, 32, ef=64)[0], truth) >= 0.97
-    assert recall(index.search(queries, 32, ef=256)[0], truth) >= 0.995
-
-
-@pytest.mark.slow
-def test_recall_on_vectors_of_real_titles(corpora: Path) -> None:
-    from fastrecall import embed, load_corpus
-
-    tickets = load_corpus(corpora / "mls-protocol").tickets
-    base = embed([ticket.title for ticket in tickets])
-    vectors, queries = mixed(base, 20_000, seed=4), mixed(base, 300, seed=5)
     truth, _ = ExactIndex(vectors).search(queries, 32)
     index = built(vectors, storage="float32")
     assert recall(index.search(queries, 32, ef=64)[0], truth) >= 0.97
@@ -314,17 +347,50 @@ class Life(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.random = np.random.default_rng(8)
+        self.folder = tempfile.TemporaryDirectory()
         self.index = HNSW(6, m=3, ef_construction=8, storage="float32", threads=2)
         self.alive: dict[int, np.ndarray] = {}
+        self.gone: set[int] = set()
         self.next_id = 0
+
+    def teardown(self) -> None:
+        del self.index  # its file may be mapped
+        self.folder.cleanup()
+
+    def rows(self, count: int) -> np.ndarray:
+        return self.random.integers(-2, 3, (count, 6)).astype(np.float32)
+
+    def added(self, ids: list[int], rows: np.ndarray) -> None:
+        self.alive.update(zip(ids, rows, strict=True))
+        self.gone -= set(ids)
+        self.next_id = max([self.next_id, *(id + 1 for id in ids)])
 
     @rule(count=st.integers(0, 30))
     def add(self, count: int) -> None:
-        rows = self.random.integers(-2, 3, (count, 6)).astype(np.float32)
+        rows = self.rows(count)
         self.index.add(rows)
-        for row in rows:
-            self.alive[self.next_id] = row
-            self.next_id += 1
+        self.added(list(range(self.next_id, self.next_id + count)), rows)
+
+    @precondition(lambda self: self.gone)
+    @rule(data=st.data())
+    def add_again_under_ids_that_were_deleted(self, data: st.DataObject) -> None:
+        ids = data.draw(st.lists(st.sampled_from(sorted(self.gone)), unique=True, max_size=9))
+        rows = self.rows(len(ids))
+        self.index.add(rows, ids=ids)
+        self.added(ids, rows)
+
+    @rule(gap=st.integers(1, 50))
+    def add_far_off(self, gap: int) -> None:
+        rows = self.rows(1)
+        self.index.add(rows, ids=[self.next_id + gap])
+        self.added([self.next_id + gap], rows)
+
+    @precondition(lambda self: self.alive)
+    @rule(data=st.data())
+    def add_what_is_there(self, data: st.DataObject) -> None:
+        id = data.draw(st.sampled_from(sorted(self.alive)))
+        with pytest.raises(InputError, match="which is there already"):
+            self.index.add(self.rows(1), ids=[id])
 
     @precondition(lambda self: self.alive)
     @rule(data=st.data())
@@ -333,22 +399,33 @@ class Life(RuleBasedStateMachine):
         self.index.delete(gone)
         for id in gone:
             del self.alive[id]
+        self.gone |= set(gone)
+
+    @precondition(lambda self: self.alive)
+    @rule()
+    def delete_all(self) -> None:
+        self.index.delete(sorted(self.alive))
+        self.gone |= set(self.alive)
+        self.alive.clear()
 
     @rule()
     def compact(self) -> None:
         self.index.compact()
 
-    @rule()
-    def save_and_load(self) -> None:
-        data = np.frombuffer(saved(self.index), np.uint8)
-        self.index._core = _core.HNSW.load(data, name="memory")
+    @rule(mmap=st.booleans(), threads=st.integers(1, 3))
+    def save_and_load(self, mmap: bool, threads: int) -> None:
+        file = Path(self.folder.name) / "index.hnsw"
+        self.index.save(file)
+        self.index = HNSW.load(file, mmap=mmap, threads=threads)
 
-    @rule(k=st.integers(1, 12), masked=st.booleans())
-    def search(self, k: int, masked: bool) -> None:
-        query = self.random.integers(-2, 3, 6).astype(np.float32)
+    @rule(k=st.integers(1, 12), ef=st.integers(1, 40), masked=st.booleans())
+    def search(self, k: int, ef: int, masked: bool) -> None:
+        query = self.rows(1)[0]
         mask = self.random.random(self.next_id) < 0.5 if masked else None
-        ids, scores = self.index.search(query, k, ef=20, mask=mask)
+        ids, scores = self.index.search(query, k, ef=ef, mask=mask)
         found = ids[0][ids[0] >= 0].tolist()
+        assert ids[0].tolist() == found + [-1] * (k - len(found))
+        assert np.isnan(scores[0, len(found) :]).all()
         assert len(found) == len(set(found)) <= k
         assert set(found) <= set(self.alive)
         if mask is not None:
