@@ -1,4 +1,5 @@
-// An HNSW index as a file, version 1, little-endian:
+// An HNSW index as a file, version 1, little-endian. Whoever raises the version keeps reading the
+// ones before: tests/core/data has a file of each.
 //
 //   Header     256 bytes, its last 8 the checksum of the others
 //   sections   the arrays of HnswRows and HnswGraph, in their order, each from a multiple of 64 on,
@@ -142,10 +143,12 @@ std::unique_ptr<Hnsw> Hnsw::load(Span<const std::uint8_t> file, const std::strin
     if (file.size < sizeof header) refuse("is cut off; save the index again");
     std::memcpy(&header, file.data, sizeof header);
     if (header.byte_order != kByteOrder) refuse("was written on a machine of other byte order");
-    if (header.version != kVersion) {
-        refuse("has format version " + std::to_string(header.version) + "; this fastrecall reads " +
-               std::to_string(kVersion));
+    if (header.version > kVersion) {
+        refuse("has format version " + std::to_string(header.version) +
+               ", of a newer fastrecall; this one reads versions up to " +
+               std::to_string(kVersion) + ": upgrade it, or build the index again");
     }
+    if (header.version != kVersion) refuse(damaged);  // there never was a version 0
     if (header.checksum != checksum(header)) refuse(damaged);
     if (header.storage > static_cast<std::uint32_t>(Storage::float32)) refuse(damaged);
 

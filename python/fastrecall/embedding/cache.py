@@ -33,6 +33,7 @@ from fastrecall.embedding.segment import (
     DamagedError,
     Keys,
     encode_block,
+    is_newer,
     read_vectors,
     scan,
 )
@@ -179,14 +180,14 @@ class VectorCache:
             _unlink(path)
 
     def _paths(self) -> list[Path]:
-        """The files of the space, oldest first."""
+        """The files of the space, oldest first; those of a later version stay as they are."""
         try:
             paths = sorted(self.folder.iterdir())
         except FileNotFoundError:
             return []
         except OSError as error:
             raise _cannot_read(self.folder, error) from error
-        return [path for path in paths if path.suffix in (_WHOLE, _GROWING)]
+        return [path for path in paths if path.suffix in (_WHOLE, _GROWING) and not _newer(path)]
 
     def _new_path(self, suffix: str) -> Path:
         # The time comes first, so that names sort by age; the rest keeps processes apart.
@@ -233,6 +234,13 @@ class VectorWriter:
         except OSError as error:
             raise _cannot_write(self._path, error) from error
         self.added += len(keys)
+
+
+def _newer(path: Path) -> bool:
+    try:
+        return is_newer(path)
+    except OSError:  # whoever opens it will say why it cannot be
+        return False
 
 
 def _prefixes(keys: Sequence[Keys]) -> npt.NDArray[np.uint64]:

@@ -18,6 +18,7 @@ import os
 import struct
 import zlib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
@@ -26,7 +27,8 @@ import numpy.typing as npt
 from fastrecall.types import Vectors
 
 KEY_BYTES = 32
-_MAGIC = b"FRV1"
+_FORMAT, _VERSION = b"FRV", 1
+_MAGIC = b"%s%d" % (_FORMAT, _VERSION)
 _FIELDS = struct.Struct("<4sIIII")
 _CHECK = struct.Struct("<I")
 _HEADER_BYTES = _FIELDS.size + _CHECK.size
@@ -103,6 +105,18 @@ def scan(file: BinaryIO) -> Scan:
             damage = f"the keys of the block at byte {at} do not match their checksum"
         at = end
     return Scan(blocks, False, damage)
+
+
+def is_newer(path: Path) -> bool:
+    """Whether a later version of fastrecall wrote the file: it is none of our business.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with path.open("rb") as file:
+        magic = file.read(len(_MAGIC))
+    version = magic.removeprefix(_FORMAT)
+    return magic.startswith(_FORMAT) and version.isdigit() and int(version) > _VERSION
 
 
 def read_vectors(file: BinaryIO, block: Block) -> Vectors:

@@ -96,10 +96,13 @@ def read_manifest(folder: Path) -> Manifest | None:
         raise damaged(path, f"it cannot be read ({error})") from error
     if not isinstance(document, dict) or "sha256" not in document:
         raise damaged(path, "it is no manifest of an index")
-    if document.get("format") != FORMAT:
+    written = document.get("format")
+    if written != FORMAT:
+        newer = isinstance(written, int) and written > FORMAT
         raise CacheError(
-            f"{path}: the index has format {document.get('format')}, this version of fastrecall "
-            f"reads format {FORMAT}; build it again: {_rebuild(document)}"
+            f"{path}: the index has format {written}, this version of fastrecall reads format "
+            f"{FORMAT}; {'upgrade fastrecall, or ' if newer else ''}build it again: "
+            f"{_rebuild(document)}"
         )
     if document.pop("sha256") != digest_of(document):
         raise damaged(path, "its checksum does not fit")
@@ -110,11 +113,8 @@ def read_manifest(folder: Path) -> Manifest | None:
 def _rebuild(document: Mapping[str, Any]) -> str:
     """The command that builds an index of another version anew, as far as it tells."""
     source = document.get("source")
-    return (
-        f"fastrecall index {shlex.quote(source)}"
-        if isinstance(source, str) and source
-        else ("fastrecall index")
-    )
+    named = isinstance(source, str) and source
+    return f"fastrecall index {shlex.quote(source)}" if named else "fastrecall index"
 
 
 def damaged(path: Path, what: str) -> CacheError:
