@@ -1,7 +1,9 @@
-"""The C++ test program: under sanitizers, and for 64-bit Arm in an emulator; the code's format."""
+"""The C++ test program: under sanitizers, and for 64-bit Arm in an emulator; the Python module
+under the thread sanitizer; the code's format."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -20,9 +22,14 @@ def tool(name: str) -> str:
     return found
 
 
-def run(*command: str | Path) -> str:
+def run(*command: str | Path, environment: dict[str, str] | None = None) -> str:
     result = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        command,
+        env={**os.environ, **(environment or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
     )
     assert result.returncode == 0, result.stdout[-8000:]
     return result.stdout
@@ -48,6 +55,41 @@ def test_clean_under_sanitizers(sanitizers, tmp_path):
         tmp_path, f"-DFASTRECALL_SANITIZE={sanitizers}", "-DCMAKE_CXX_FLAGS_RELEASE=-O1"
     )
     assert " 0 failed" in run(program)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the sanitizer is loaded as on Linux")
+def test_the_python_module_is_clean_under_the_thread_sanitizer(tmp_path):
+    pytest.importorskip("pybind11")
+    library = Path(run(tool("g++"), "-print-file-name=libtsan.so").strip())
+    if not library.is_absolute():
+        pytest.skip("g++ has no thread sanitizer")
+    program = build(
+        tmp_path / "build",
+        *("-DFASTRECALL_PYTHON=ON", "-DFASTRECALL_TESTS=OFF", "-DFASTRECALL_SANITIZE=thread"),
+        *("-DCMAKE_CXX_FLAGS_RELEASE=-O1", "-DCMAKE_CXX_COMPILER=g++"),
+        f"-DPython_EXECUTABLE={sys.executable}",
+    )
+    package = tmp_path / "package" / "fastrecall"
+    shutil.copytree(
+        ROOT / "python" / "fastrecall", package, ignore=shutil.ignore_patterns("_core.*.so")
+    )
+    (module,) = program.parent.glob("_core.*.so")
+    shutil.copy(module, package)
+    environment = {
+        "LD_PRELOAD": str(library),
+        "TSAN_OPTIONS": "exitcode=66",
+        "PYTHONPATH": os.pathsep.join([str(package.parent), str(ROOT)]),
+        "OPENBLAS_NUM_THREADS": "1",  # its threads are not instrumented
+    }
+    where = "from fastrecall import _core; print(_core.__file__)"
+    assert str(package) in run(sys.executable, "-c", where, environment=environment)
+    tests = run(
+        *(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", ROOT),
+        ROOT / "tests" / "core" / "test_threads.py",
+        environment=environment,
+    )
+    assert " passed" in tests
 
 
 @pytest.mark.slow

@@ -26,13 +26,15 @@ QUESTION = "crash in parse_2"
 
 
 def answers(folder: Path) -> dict[str, object]:
+    """What the parts of the index say; not how answers are worded."""
     index = fr.open_index(folder)
     return {
-        "answers": [
-            [answer.ticket.ref, answer.origin] for answer in fr.ask(index, QUESTION, k=4).answers
-        ],
         "titles": [ticket.title for ticket in index.tickets],
+        "bodies": [ticket.body for ticket in index.tickets],
         "links": np.stack(index.links).tolist(),
+        "mentions": index.mentions.tolist(),
+        "named": index.named_in(QUESTION).tolist(),
+        "answers": [answer.ticket.ref for answer in fr.ask(index, QUESTION, k=4).answers],
     }
 
 
