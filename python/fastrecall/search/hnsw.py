@@ -35,6 +35,10 @@ class HNSW:
     ranked by score, then id. The same vectors, added by the same calls, give the same graph and the
     same answers on every thread count and instruction set.
 
+    Any thread may search, add and delete at any time: searches run side by side, and each sees all
+    of a change or nothing, because a change waits for the searches that run and later ones wait for
+    it.
+
     Args:
         dim: dimensions of a vector, 1 to 65,536.
         m: links of a new node, 2 to 256; a node has at most ``2 * m`` in the lowest layer. More
