@@ -344,36 +344,43 @@ void HnswGraph::gather(const std::int32_t* links, std::size_t width, const HnswC
     scratch.fresh.resize(count);
 }
 
+// Calls take(key, slot) for each neighbour of `of` that was not met so far.
+template <class Take>
+void HnswGraph::expand(const HnswCodes& codes, const std::uint8_t* with, std::int32_t of, int layer,
+                       HnswScratch& scratch, Take take) const {
+    const std::size_t width = row_width(layer);
+    scratch.fresh.resize(width);
+    scratch.sums.resize(std::max(scratch.sums.size(), width));
+    gather(row(of, layer), width, codes, scratch);
+    const std::vector<std::int32_t>& fresh = scratch.fresh;
+    kernels().dot_code_rows(codes.codes.data(), codes.width, fresh.data(), fresh.size(), with,
+                            scratch.sums.data());
+    ++scratch.visited;
+    scratch.distances += fresh.size();
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+        const float scale = codes.scales[static_cast<std::size_t>(fresh[i])];
+        take(hnsw_key::make(static_cast<float>(scratch.sums[i]) * scale, fresh[i]), fresh[i]);
+    }
+}
+
 // From the nodes in scratch.found, follows the best one whose links were not followed, until none
 // is left among the best `ef`.
 void HnswGraph::beam(const HnswCodes& codes, const std::uint8_t* with, int layer, std::size_t ef,
                      HnswScratch& scratch) const {
-    const auto dot_code_rows = kernels().dot_code_rows;
-    const std::size_t width = row_width(layer);
     std::vector<std::uint64_t>& found = scratch.found;
     found.reserve(ef + 1);
-    scratch.sums.resize(std::max(scratch.sums.size(), width));
     for (std::size_t place = 0; place < found.size();) {
-        if ((found[place] & hnsw_key::kFollowed) != 0) {
+        const std::uint64_t nearest = found[place];
+        if ((nearest & hnsw_key::kFollowed) != 0) {
             ++place;
             continue;
         }
-        found[place] |= hnsw_key::kFollowed;
-        scratch.fresh.resize(width);
-        gather(row(hnsw_key::slot(found[place]), layer), width, codes, scratch);
-        ++place;
+        found[place++] |= hnsw_key::kFollowed;
         if (place < found.size()) prefetch(row(hnsw_key::slot(found[place]), layer));
-        const std::vector<std::int32_t>& fresh = scratch.fresh;
-        dot_code_rows(codes.codes.data(), codes.width, fresh.data(), fresh.size(), with,
-                      scratch.sums.data());
-        ++scratch.visited;
-        scratch.distances += fresh.size();
-        for (std::size_t i = 0; i < fresh.size(); ++i) {
-            const float scale = codes.scales[static_cast<std::size_t>(fresh[i])];
-            const std::uint64_t key =
-                hnsw_key::make(static_cast<float>(scratch.sums[i]) * scale, fresh[i]);
-            place = std::min(place, offer(found, ef, key));
-        }
+        expand(codes, with, hnsw_key::slot(nearest), layer, scratch,
+               [&](std::uint64_t key, std::int32_t) {
+                   place = std::min(place, offer(found, ef, key));
+               });
     }
 }
 
@@ -381,7 +388,6 @@ void HnswGraph::beam(const HnswCodes& codes, const std::uint8_t* with, int layer
 // the nearest one left is farther than `ef` found ones.
 void HnswGraph::beam_allowed(const HnswCodes& codes, const std::uint8_t* with, std::size_t ef,
                              const std::uint8_t* allowed, HnswScratch& scratch) const {
-    const auto dot_code_rows = kernels().dot_code_rows;
     std::vector<std::uint64_t>& found = scratch.found;
     std::vector<std::uint64_t>& queue = scratch.queue;
     queue.swap(found);
@@ -389,28 +395,18 @@ void HnswGraph::beam_allowed(const HnswCodes& codes, const std::uint8_t* with, s
     for (const std::uint64_t key : queue) {
         if (allowed[hnsw_key::slot(key)] != 0) offer(found, ef, key);
     }
-    scratch.sums.resize(std::max(scratch.sums.size(), base_width_));
     while (!queue.empty()) {
         std::pop_heap(queue.begin(), queue.end(), std::greater<>());
         const std::uint64_t nearest = queue.back();
         queue.pop_back();
         if (found.size() == ef && nearest > found.back()) break;
-        scratch.fresh.resize(base_width_);
-        gather(row(hnsw_key::slot(nearest), 0), base_width_, codes, scratch);
-        const std::vector<std::int32_t>& fresh = scratch.fresh;
-        dot_code_rows(codes.codes.data(), codes.width, fresh.data(), fresh.size(), with,
-                      scratch.sums.data());
-        ++scratch.visited;
-        scratch.distances += fresh.size();
-        for (std::size_t i = 0; i < fresh.size(); ++i) {
-            const float scale = codes.scales[static_cast<std::size_t>(fresh[i])];
-            const std::uint64_t key =
-                hnsw_key::make(static_cast<float>(scratch.sums[i]) * scale, fresh[i]);
-            if (found.size() == ef && key > found.back()) continue;
-            queue.push_back(key);
-            std::push_heap(queue.begin(), queue.end(), std::greater<>());
-            if (allowed[fresh[i]] != 0) offer(found, ef, key);
-        }
+        expand(codes, with, hnsw_key::slot(nearest), 0, scratch,
+               [&](std::uint64_t key, std::int32_t slot) {
+                   if (found.size() == ef && key > found.back()) return;
+                   queue.push_back(key);
+                   std::push_heap(queue.begin(), queue.end(), std::greater<>());
+                   if (allowed[slot] != 0) offer(found, ef, key);
+               });
     }
 }
 

@@ -139,6 +139,9 @@ class HnswGraph {
                           std::uint64_t best, HnswScratch& scratch) const;
     void gather(const std::int32_t* links, std::size_t width, const HnswCodes& codes,
                 HnswScratch& scratch) const;
+    template <class Take>
+    void expand(const HnswCodes& codes, const std::uint8_t* with, std::int32_t of, int layer,
+                HnswScratch& scratch, Take take) const;
     void beam(const HnswCodes& codes, const std::uint8_t* with, int layer, std::size_t ef,
               HnswScratch& scratch) const;
     void beam_allowed(const HnswCodes& codes, const std::uint8_t* with, std::size_t ef,
