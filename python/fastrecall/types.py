@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, Protocol, TypeAlias
@@ -113,15 +114,112 @@ class WindowCut:
 
 
 @dataclass(frozen=True)
+class TicketColumns:
+    """What names and dates the tickets, in node order: 16 bytes a ticket, looked up by bisection.
+
+    ``codes`` int64 ``[n]``, ascending, hold the place of the ticket's repository in ``repos``
+    (sorted), whether it is a PR, and its number (32, 1 and 31 bits); ``created_at`` int64 ``[n]``
+    is in seconds since 1970 UTC. ``untitled`` are the nodes whose title is blank; ``tells_closes``
+    says whether any ticket's data speak of the issues it closes.
+    """
+
+    repos: tuple[str, ...]
+    codes: npt.NDArray[np.int64]
+    created_at: npt.NDArray[np.int64]
+    untitled: Ids
+    tells_closes: bool
+
+    @classmethod
+    def of(cls, tickets: Iterable[Ticket]) -> TicketColumns:
+        """The columns of tickets that are in node order."""
+        tickets = list(tickets)
+        repos = sorted({ticket.repo for ticket in tickets})
+        place = {repo: at for at, repo in enumerate(repos)}
+        return cls(
+            repos=tuple(repos),
+            codes=ticket_codes(
+                np.array([place[ticket.repo] for ticket in tickets], np.int64),
+                np.array([ticket.kind == "pr" for ticket in tickets], np.bool_),
+                np.array([ticket.number for ticket in tickets], np.int64),
+            ),
+            created_at=np.array([ticket.created_at for ticket in tickets], np.int64),
+            untitled=np.array(
+                [node for node, ticket in enumerate(tickets) if not ticket.title.strip()], np.int32
+            ),
+            tells_closes=any(ticket.closes is not None for ticket in tickets),
+        )
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @cached_property
+    def is_pr(self) -> npt.NDArray[np.bool_]:
+        """Whether each node is a pull request."""
+        return (self.codes & _PR) != 0
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {repo: at for at, repo in enumerate(self.repos)}
+
+    def find(self, repo: str, kind: Kind, number: int) -> int | None:
+        """The node of a ticket; None: there is no such ticket."""
+        place = self._place.get(repo)
+        if place is None or not 0 <= number <= _NUMBER:
+            return None
+        code = place << 32 | (_PR if kind == "pr" else 0) | number
+        node = int(self.codes.searchsorted(np.int64(code)))
+        return node if node < len(self.codes) and self.codes[node] == code else None
+
+    def name(self, node: int) -> tuple[str, Kind, int]:
+        """The repository, kind and number of a node's ticket."""
+        code = int(self.codes[node])
+        return self.repos[code >> 32], "pr" if code & _PR else "issue", code & _NUMBER
+
+    def ref(self, node: int) -> str:
+        """`Ticket.ref` of a node."""
+        repo, _, number = self.name(node)
+        return f"{repo}#{number}"
+
+
+def ticket_codes(
+    places: npt.NDArray[np.int64], is_pr: npt.NDArray[np.bool_], numbers: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """`TicketColumns.codes` of tickets, from the places of their repositories; all ``[n]``.
+
+    >>> ticket_codes(np.array([1]), np.array([True]), np.array([7])) == (1 << 32 | 1 << 31 | 7)
+    array([ True])
+    """
+    return places << 32 | is_pr.astype(np.int64) << 31 | numbers
+
+
+_PR = 1 << 31
+_NUMBER = _PR - 1
+
+
+class LazyTickets(Sequence[Ticket]):
+    """Tickets that stay in files and are read when they are asked for.
+
+    Going through them in node order reads each once; ``columns`` tells what needs no reading.
+    """
+
+    columns: TicketColumns
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Ticket]: ...
+
+
+@dataclass(frozen=True)
 class Corpus:
     """The tickets of one or more repositories, in node order: the index is the node id.
 
-    Node order is (repository, issue before PR, number). ``fingerprint`` is the sha256 of what the
-    tickets say. ``titles_only`` is true when the nodes were made from a gold file alone.
+    Node order is (repository, issue before PR, number). ``tickets`` are in memory, or in files
+    (`LazyTickets`): whoever needs many of them goes through them once, in order. ``fingerprint``
+    is the sha256 of what the tickets say. ``titles_only`` is true when the nodes were made from a
+    gold file alone.
     """
 
     name: str
-    tickets: tuple[Ticket, ...]
+    tickets: Sequence[Ticket]
     cut: WindowCut
     fingerprint: str
     titles_only: bool = False
@@ -132,27 +230,34 @@ class Corpus:
         return len(self.tickets)
 
     @cached_property
+    def columns(self) -> TicketColumns:
+        """What names and dates the tickets, as arrays."""
+        tickets = self.tickets
+        return tickets.columns if isinstance(tickets, LazyTickets) else TicketColumns.of(tickets)
+
+    @property
     def is_pr(self) -> npt.NDArray[np.bool_]:
         """Whether each node is a pull request."""
-        return np.array([ticket.kind == "pr" for ticket in self.tickets], dtype=np.bool_)
+        return self.columns.is_pr
 
-    @cached_property
+    @property
     def created_at(self) -> npt.NDArray[np.int64]:
         """When each node's ticket was created, seconds since 1970 UTC."""
-        return np.array([ticket.created_at for ticket in self.tickets], dtype=np.int64)
+        return self.columns.created_at
 
-    @cached_property
+    @property
     def repos(self) -> tuple[str, ...]:
         """The repositories, sorted."""
-        return tuple(sorted({ticket.repo for ticket in self.tickets}))
-
-    @cached_property
-    def _nodes(self) -> dict[tuple[str, Kind, int], int]:
-        return {(t.repo, t.kind, t.number): node for node, t in enumerate(self.tickets)}
+        return self.columns.repos
 
     def node(self, repo: str, kind: Kind, number: int) -> int | None:
         """The node id of a ticket, or ``None`` when it is not in the corpus."""
-        return self._nodes.get((repo, kind, number))
+        return self.columns.find(repo, kind, number)
+
+    def read(self, nodes: Iterable[int]) -> Iterator[tuple[int, Ticket]]:
+        """Some nodes with their tickets, each once and in node order, as files are read best."""
+        for node in sorted(set(nodes)):
+            yield node, self.tickets[node]
 
 
 @dataclass(frozen=True)

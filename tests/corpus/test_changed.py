@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,17 +28,16 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
     for name in ("issues.json", "prs.json"):
         written(tmp_path / name, 300)
     stat = (tmp_path / file).stat()
-    read = load._read
+    read = load.read_tickets
 
-    def read_and_disturb(source: load.Source, *more: object) -> list[str]:
-        said = read(source, *more)  # type: ignore[arg-type]
+    def read_and_disturb(source: load.Source, *more: object) -> Iterator[object]:
+        yield from read(source, *more)  # type: ignore[arg-type]
         if source.where.endswith("prs.json"):
             written(tmp_path / file, 300)
             # Even when the clock was set back by an hour meanwhile.
             os.utime(tmp_path / file, (stat.st_atime - 3600, stat.st_mtime - 3600))
-        return said
 
-    monkeypatch.setattr(load, "_read", read_and_disturb)
+    monkeypatch.setattr(load, "read_tickets", read_and_disturb)
     with pytest.raises(CorpusError, match=rf"{file} was changed while it was read; run"):
         load_corpus(tmp_path)
 
@@ -46,12 +46,11 @@ def test_a_file_that_is_removed_after_it_was_read_is_no_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written(tmp_path / "issues.json", 3)
-    read = load._read
+    read = load.read_tickets
 
-    def read_and_remove(*given: object) -> list[str]:
-        said = read(*given)  # type: ignore[arg-type]
+    def read_and_remove(*given: object) -> Iterator[object]:
+        yield from read(*given)  # type: ignore[arg-type]
         (tmp_path / "issues.json").unlink()
-        return said
 
-    monkeypatch.setattr(load, "_read", read_and_remove)
+    monkeypatch.setattr(load, "read_tickets", read_and_remove)
     assert len(load_corpus(tmp_path)) == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fastrecall.corpus.build import make_corpus
+from fastrecall.corpus.dataset.write import write_dataset
 from fastrecall.corpus.duplicates import Duplicate, find_duplicates
 from fastrecall.corpus.gold import (
     GoldDifference,
@@ -52,5 +53,6 @@ __all__ = [
     "own_repository",
     "query_text",
     "read_gold",
+    "write_dataset",
     "write_gold",
 ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fastrecall.corpus._json import stream_records
-from fastrecall.corpus._records import is_repository_name
+from fastrecall.corpus._records import BadField, is_repository_name
 from fastrecall.corpus.table import stream_parquet
 from fastrecall.errors import CorpusError
 from fastrecall.types import Kind
@@ -29,12 +29,13 @@ _EXPECTED = "prs.json and issues.json (also .gz), *.parquet, or *.jsonl (also .g
 
 
 class Source(NamedTuple):
-    """A file or a list of records; ``kind`` None: each record tells what it is."""
+    """A file (``path``) or a list of records; ``kind`` None: each record tells what it is."""
 
     where: str
     kind: Kind | None
     records: Callable[[], Iterator[Mapping[str, Any]]]
     may_be_cut: bool = False
+    path: Path | None = None
 
     @classmethod
     def of(cls, where: str, records: Iterable[Mapping[str, Any]], kind: Kind | None) -> Source:
@@ -47,8 +48,12 @@ class Source(NamedTuple):
         if not _is_there(path):
             raise CorpusError(f"{path}: there is no such file; expected {_EXPECTED}")
         if _format(path) == "Parquet":
-            return cls(str(path), kind, lambda: stream_parquet(path))
-        return cls(str(path), kind, lambda: stream_records(path), may_be_cut=True)
+            return cls(str(path), kind, lambda: stream_parquet(path), path=path)
+        return cls(str(path), kind, lambda: stream_records(path), may_be_cut=True, path=path)
+
+    def bad_record(self, number: int, error: BadField) -> CorpusError:
+        """The error for its record *number*, from 1."""
+        return CorpusError(f"{self.where}, record {number}: {error}")
 
 
 def find_sources(place: Path) -> list[Source]:

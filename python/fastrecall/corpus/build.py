@@ -52,7 +52,7 @@ def corpus_fingerprint(tickets: Iterable[Ticket]) -> str:
     Each ticket is a header of numbers and lengths followed by its texts in UTF-8, so that no two
     different tickets are written alike, on any platform.
     """
-    return _sha256(map(_canonical_ticket, tickets))
+    return _sha256(map(canonical_ticket, tickets))
 
 
 def gold_fingerprint(pairs: Iterable[GoldPair]) -> str:
@@ -69,7 +69,8 @@ def gold_fingerprint(pairs: Iterable[GoldPair]) -> str:
     )
 
 
-def _canonical_ticket(t: Ticket) -> str:
+def canonical_ticket(t: Ticket) -> str:
+    """All that a ticket says, as one text; different tickets have different ones."""
     closes = "-" if t.closes is None else " ".join(f"{number}" for _, number in t.closes)
     # What few corpora have is written only where it is there.
     rare = (t.head, *t.commits) if t.head or t.commits else ()

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastrecall.corpus._records import BadField, RecordReader, is_repository_name
 from fastrecall.corpus._sources import Source, find_sources
 from fastrecall.corpus.build import make_corpus
+from fastrecall.corpus.dataset.opened import open_dataset
+from fastrecall.corpus.dataset.place import Cut, Manifest, is_dataset
 from fastrecall.corpus.window import AUTHOR_FILTER, WINDOW_ISSUES, WINDOW_PRS, Window
 from fastrecall.errors import CorpusError, InputError
-from fastrecall.types import Corpus
+from fastrecall.types import Corpus, Ticket, WindowCut
 
 
 def load_corpus(
@@ -34,7 +37,8 @@ def load_corpus(
             ``*.parquet`` or ``*.jsonl``; or one such file. A file whose name does not end in prs
             or issues may mix both, if its records tell them apart. What is no path may
             be what ``fastrecall fetch`` brought: ``"OWNER/NAME"``, several of them joined by ``+``,
-            or ``"OWNER/*"``.
+            or ``"OWNER/*"``. The folder of a dataset (`write_dataset`) is opened, not read: its
+            window and its filter are those it was written with.
         prs: a file of PRs, whatever it is called.
         issues: a file of issues, whatever it is called.
         window_prs: how many PRs to keep, the newest first; None: all.
@@ -54,35 +58,21 @@ def load_corpus(
     >>> load_corpus(file).tickets[0].title
     'Crash'
     """
-    if isinstance(source, str) and source.partition(":")[0] == "demo":
-        from fastrecall.corpus.demo import demo_corpus, nodes_named
-
-        return demo_corpus(
-            nodes=nodes_named(source),
-            window_prs=window_prs,
-            window_issues=window_issues,
-            author_filter=author_filter,
-        )
-    window = Window(prs=window_prs, issues=window_issues, author_filter=author_filter)
-    sources: list[Source] = []
-    fetched = None
-    if source is not None:
-        fetched = _fetched(source)
-        sources = find_sources(Path(source)) if fetched is None else fetched[1]
-        name = name or (fetched[0] if fetched else None)
-    if prs is not None:
-        sources.insert(0, Source.at(Path(prs), "pr"))
-    if issues is not None:
-        sources.append(Source.at(Path(issues), "issue"))
-    if not sources:
-        raise InputError("no corpus was named; expected a folder, a file, prs and issues, or demo")
-    place = Path(source if source is not None else sources[0].where)
-    files = [Path(one.where) for one in sources]
+    if source is not None and is_dataset(source):
+        if prs is not None or issues is not None:
+            raise InputError(f"{source} is a dataset; give either it or prs and issues, not both")
+        cut = Cut(window_prs, window_issues, author_filter)
+        corpus = open_dataset(Path(source), cut)
+        return corpus if name is None else replace(corpus, name=name)
+    material = find_material(source, prs=prs, issues=issues, name=name)
     try:
-        with _unchanged(files):
-            return _assemble(sources, window, name=name or _name(place))
+        with material.unchanged():
+            return assemble(
+                material,
+                Window(prs=window_prs, issues=window_issues, author_filter=author_filter),
+            )
     except CorpusError:
-        if fetched is None or all(file.exists() for file in files):
+        if not material.fetched or all(file.exists() for file in material.files):
             raise
     # A fetch that ended meanwhile has put other files in their place.
     return load_corpus(
@@ -96,18 +86,78 @@ def load_corpus(
     )
 
 
-@contextlib.contextmanager
-def _unchanged(files: Sequence[Path]) -> Iterator[None]:
-    """Refuse what was read from files in the block if one of them was changed meanwhile.
+class Material(NamedTuple):
+    """Where the tickets of a corpus come from, PRs first, and what is known of it beforehand."""
 
-    Half of the old and half of the new content can look like a corpus, and so can two files of
-    different age.
+    sources: list[Source]
+    name: str
+    generated: bool = False
+    notes: tuple[str, ...] = ()
+    fetched: bool = False
+
+    @property
+    def where(self) -> str:
+        """The sources, for people."""
+        return " and ".join(source.where for source in self.sources)
+
+    @property
+    def files(self) -> list[Path]:
+        """The files among the sources."""
+        return [source.path for source in self.sources if source.path is not None]
+
+    @contextlib.contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Refuse what was read from the files in the block if one of them was changed meanwhile.
+
+        Half of the old and half of the new content can look like a corpus, and so can two files of
+        different age.
+        """
+        before = [_stamp(file) for file in self.files]
+        yield
+        for file, stamp in zip(self.files, before, strict=True):
+            if _stamp(file) not in (stamp, None):  # a file that is gone was read to its end
+                raise CorpusError(f"{file} was changed while it was read; run the command again")
+
+    def reader(self) -> RecordReader:
+        """What reads its records."""
+        return RecordReader(repo=self.name if is_repository_name(self.name) else "")
+
+
+def find_material(
+    source: str | os.PathLike[str] | None,
+    *,
+    prs: str | os.PathLike[str] | None = None,
+    issues: str | os.PathLike[str] | None = None,
+    name: str | None = None,
+) -> Material:
+    """What `load_corpus` reads when it is called like that.
+
+    Raises:
+        CorpusError: a file that is missing, or a folder without tickets.
+        InputError: nothing was named.
     """
-    before = [_stamp(file) for file in files]
-    yield
-    for file, stamp in zip(files, before, strict=True):
-        if _stamp(file) not in (stamp, None):  # a file that is gone was read to its end
-            raise CorpusError(f"{file} was changed while it was read; run the command again")
+    if isinstance(source, str) and source.partition(":")[0] == "demo":
+        from fastrecall.corpus.demo import demo_material, nodes_named
+
+        return demo_material(nodes=nodes_named(source))
+    if source is not None and is_dataset(source):
+        known = Manifest.read(Path(source))
+        files = find_sources(Path(source))
+        return Material(files, name or known.name, known.generated, known.notes)
+    sources: list[Source] = []
+    fetched = None
+    if source is not None:
+        fetched = _fetched(source)
+        sources = find_sources(Path(source)) if fetched is None else fetched[1]
+        name = name or (fetched[0] if fetched else None)
+    if prs is not None:
+        sources.insert(0, Source.at(Path(prs), "pr"))
+    if issues is not None:
+        sources.append(Source.at(Path(issues), "issue"))
+    if not sources:
+        raise InputError("no corpus was named; expected a folder, a file, prs and issues, or demo")
+    place = Path(source if source is not None else sources[0].where)
+    return Material(sources, name or _name(place), fetched=fetched is not None)
 
 
 def _stamp(file: Path) -> tuple[int, int, int] | None:
@@ -162,34 +212,38 @@ def corpus_from_records(
     """
     window = Window(prs=window_prs, issues=window_issues, author_filter=author_filter)
     sources = [Source.of("prs", prs, "pr"), Source.of("issues", issues, "issue")]
-    return _assemble(sources, window, name=name, generated=generated)
+    return assemble(Material(sources, name, generated), window)
 
 
-def _assemble(
-    sources: list[Source], window: Window, *, name: str, generated: bool = False
-) -> Corpus:
-    reader = RecordReader(repo=name if is_repository_name(name) else "")
+def assemble(material: Material, window: Window) -> Corpus:
+    """The corpus of what is read from *material* and kept by *window*."""
+    reader = material.reader()
     notes: list[str] = []
-    for source in sources:
-        notes += _read(source, reader, window)
+    for source in material.sources:
+        for record, ticket, updated_at in read_tickets(source, reader, notes):
+            try:
+                window.add(ticket, updated_at)
+            except BadField as error:
+                raise source.bad_record(record, error) from None
     tickets, cut, window_notes = window.close()
     if not tickets:
-        raise CorpusError(
-            f"{' and '.join(source.where for source in sources)}: {cut.read_issues} issues and "
-            f"{cut.read_prs} PRs were read and none kept, so there is nothing to search; "
-            "check the files, the window and the author filter"
-        )
-    notes += window_notes
-    if reader.mended_texts:
-        notes.append(
-            f"{reader.mended_texts} texts held characters that are not valid Unicode; "
-            "each became U+FFFD"
-        )
-    return make_corpus(tickets, name=name, cut=cut, generated=generated, notes=tuple(notes))
+        raise nothing_kept(material, cut)
+    return make_corpus(
+        tickets,
+        name=material.name,
+        cut=cut,
+        generated=material.generated,
+        notes=(*material.notes, *notes, *window_notes, *mending_notes(reader)),
+    )
 
 
-def _read(source: Source, reader: RecordReader, window: Window) -> list[str]:
-    """Put the tickets of one source into the window; returns what to tell the user."""
+def read_tickets(
+    source: Source, reader: RecordReader, notes: list[str]
+) -> Iterator[tuple[int, Ticket, int]]:
+    """The tickets of a source: record number (from 1), ticket, when last updated (-1: not said).
+
+    What the user must know of the source is added to *notes* at its end.
+    """
     count = pulls = 0
     for record in source.records():
         count += 1
@@ -197,10 +251,10 @@ def _read(source: Source, reader: RecordReader, window: Window) -> list[str]:
             pulls += 1
             continue
         try:
-            window.add(*reader.ticket(record, source.kind))
+            ticket, updated_at = reader.ticket(record, source.kind)
         except BadField as error:
-            raise CorpusError(f"{source.where}, record {count}: {error}") from None
-    notes = []
+            raise source.bad_record(count, error) from None
+        yield count, ticket, updated_at
     if pulls:
         notes.append(
             f"{source.where}: {pulls} pull requests were listed among the issues and left out"
@@ -210,7 +264,24 @@ def _read(source: Source, reader: RecordReader, window: Window) -> list[str]:
             f"{source.where} holds exactly {count} records, as if `--limit {count}` had cut "
             "it; export with a higher limit to be sure"
         )
-    return notes
+
+
+def mending_notes(reader: RecordReader) -> list[str]:
+    """What the user must know of the texts that *reader* read."""
+    if not reader.mended_texts:
+        return []
+    return [
+        f"{reader.mended_texts} texts held characters that are not valid Unicode; "
+        "each became U+FFFD"
+    ]
+
+
+def nothing_kept(material: Material, cut: WindowCut) -> CorpusError:
+    """The error for a corpus without tickets."""
+    return CorpusError(
+        f"{material.where}: {cut.read_issues} issues and {cut.read_prs} PRs were read and none "
+        "kept, so there is nothing to search; check the files, the window and the author filter"
+    )
 
 
 def _looks_like_a_limit(count: int) -> bool:

@@ -70,6 +70,34 @@ def _cell(ticket: Ticket, name: str) -> Any:
     return getattr(ticket, name)
 
 
+def tickets_of(table: pa.Table) -> list[Ticket]:
+    """The tickets of a table that `to_table` made: nothing is checked or mended, as it is fast.
+
+    >>> tickets_of(to_table([Ticket("", "pr", 7, "Fix", "", 0)]))[0].ref
+    '#7'
+    """
+    import pyarrow as pa
+
+    columns = []
+    for field in ticket_schema():
+        column = table.column(field.name)
+        if pa.types.is_timestamp(field.type):
+            # Parquet knows no whole seconds, and gives back milliseconds.
+            column = column.cast(field.type).cast(pa.int64())
+        values = column.to_pylist()
+        if field.name == "closes":
+            values = [_references(cell) for cell in values]
+        elif pa.types.is_list(field.type):
+            values = list(map(tuple, values))
+        columns.append(values)
+    # The schema has one column a field of `Ticket`, in its order.
+    return list(map(Ticket, *columns))
+
+
+def _references(cell: list[dict[str, Any]] | None) -> tuple[tuple[str, int], ...] | None:
+    return None if cell is None else tuple((one["repo"], one["number"]) for one in cell)
+
+
 def from_table(table: pa.Table) -> list[Ticket]:
     """The tickets in a table: `ticket_schema`, or the same columns by the names ``gh`` gives them.
 

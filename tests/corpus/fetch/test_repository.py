@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -410,16 +411,16 @@ def test_a_fetch_that_ends_while_the_corpus_is_read_is_no_failure(
 ) -> None:
     server.repos = [sample(issues=20, prs=20)]
     fetch()
-    read, fetched = load._read, []
+    read, fetched = load.read_tickets, []
 
-    def fetch_and_read(*given: object) -> list[str]:
+    def fetch_and_read(*given: object) -> Iterator[object]:
         if not fetched:
             server.repos[0].touch(1, at=server.now + 1000, title="Changed")
             server.now += 5000
             fetched.append(fetch())
-        return read(*given)  # type: ignore[arg-type]
+        yield from read(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(load, "_read", fetch_and_read)
+    monkeypatch.setattr(load, "read_tickets", fetch_and_read)
     corpus = load_corpus("demo/lattice")
     assert fetched[0].changed == 1
     assert any(ticket.title == "Changed" for ticket in corpus.tickets)

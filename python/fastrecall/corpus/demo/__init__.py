@@ -11,8 +11,7 @@ and `prs` (their texts, with a `pen`) → `records` (the shape that ``gh`` print
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from fastrecall.corpus._sources import Source
 from fastrecall.corpus.demo.dice import Dice
 from fastrecall.corpus.demo.draft import Draft
 from fastrecall.corpus.demo.issues import write_issue
@@ -21,8 +20,8 @@ from fastrecall.corpus.demo.plan import Plan
 from fastrecall.corpus.demo.prs import write_pr
 from fastrecall.corpus.demo.records import Record, to_record
 from fastrecall.corpus.demo.truth import DemoTruth, PlantedDuplicate, truth_of
-from fastrecall.corpus.load import corpus_from_records
-from fastrecall.corpus.window import AUTHOR_FILTER, WINDOW_ISSUES, WINDOW_PRS
+from fastrecall.corpus.load import Material, assemble
+from fastrecall.corpus.window import AUTHOR_FILTER, WINDOW_ISSUES, WINDOW_PRS, Window
 from fastrecall.errors import InputError
 from fastrecall.types import Corpus
 
@@ -32,6 +31,7 @@ __all__ = [
     "DemoTruth",
     "PlantedDuplicate",
     "demo_corpus",
+    "demo_material",
     "demo_records",
     "nodes_named",
     "planted",
@@ -71,17 +71,26 @@ def demo_corpus(
     >>> corpus.generated, corpus.cut.dropped_authors, len(corpus)
     (True, 110, 1090)
     """
+    window = Window(prs=window_prs, issues=window_issues, author_filter=author_filter)
+    return assemble(demo_material(nodes=nodes, seed=seed), window)
+
+
+def demo_material(*, nodes: int = DEFAULT_NODES, seed: int = DEFAULT_SEED) -> Material:
+    """Where the demo's tickets come from: made once, read as often as wanted.
+
+    Raises:
+        InputError: fewer than 120 nodes.
+    """
     drafts = _drafts(nodes, seed)
-    corpus = corpus_from_records(
-        (to_record(draft) for draft in drafts if not draft.is_pr),
-        (to_record(draft) for draft in drafts if draft.is_pr),
+    return Material(
+        [
+            Source("prs", "pr", lambda: (to_record(d) for d in drafts if d.is_pr)),
+            Source("issues", "issue", lambda: (to_record(d) for d in drafts if not d.is_pr)),
+        ],
         name="demo" if nodes == DEFAULT_NODES else f"demo:{nodes}",
-        window_prs=window_prs,
-        window_issues=window_issues,
-        author_filter=author_filter,
         generated=True,
+        notes=NOTES,
     )
-    return replace(corpus, notes=(*NOTES, *corpus.notes))
 
 
 def demo_records(

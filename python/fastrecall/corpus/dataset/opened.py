@@ -1,0 +1,186 @@
+"""A dataset of tickets, opened: columns mapped, rows read a block at a time."""
+
+from __future__ import annotations
+
+import zlib
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from fastrecall.corpus.dataset.place import Cut, Manifest, StoredFile, damaged
+from fastrecall.corpus.table import tickets_of
+from fastrecall.errors import CorpusError
+from fastrecall.types import Corpus, LazyTickets, Ticket, TicketColumns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+BLOCK = 1024
+"""Tickets of a row group: what is read, and held, for the sake of one."""
+
+_BLOCKS_HELD = 16
+_OPEN_FILES = 16
+_READ_AT_ONCE = 1 << 22
+
+
+def open_dataset(folder: Path, cut: Cut | None = None) -> Corpus:
+    """The corpus in *folder*, as `write_dataset` wrote it; tickets are read when they are needed.
+
+    Args:
+        folder: the dataset.
+        cut: how the corpus is wanted, if it matters; what nobody asked for (the defaults) does not.
+
+    Raises:
+        CorpusError: it is damaged, or cut otherwise.
+    """
+    manifest = Manifest.read(folder)
+    if cut not in (None, Cut(), manifest.made_with):
+        raise CorpusError(
+            f"{folder}: the dataset was written with {manifest.made_with}, and {cut} were asked "
+            "for; write another one with: fastrecall dataset"
+        )
+    return Corpus(
+        name=manifest.name,
+        tickets=DatasetTickets(folder, manifest),
+        cut=manifest.cut,
+        fingerprint=manifest.fingerprint,
+        generated=manifest.generated,
+        notes=manifest.notes,
+    )
+
+
+class DatasetTickets(LazyTickets):
+    """The tickets of a dataset, in node order.
+
+    Every file is checked when it is first read. At most `_BLOCKS_HELD` blocks of `BLOCK` tickets
+    are held. Not to be shared by threads.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self._folder = folder
+        self._files = manifest.files
+        self._starts = [0, *accumulate(file.rows for file in manifest.files)]
+        self._readers: OrderedDict[int, pq.ParquetFile] = OrderedDict()
+        self._checked: set[int] = set()
+        self._blocks: OrderedDict[int, list[Ticket]] = OrderedDict()
+        for file in manifest.files:
+            _check_size(folder, file)
+        arrays = {name: _mapped(folder, file) for name, file in manifest.columns.items()}
+        self.columns = TicketColumns(
+            repos=manifest.repos,
+            codes=arrays["codes"],
+            created_at=arrays["created_at"],
+            untitled=arrays["untitled"],
+            tells_closes=manifest.tells_closes,
+        )
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    @overload
+    def __getitem__(self, node: int) -> Ticket: ...
+    @overload
+    def __getitem__(self, node: slice) -> Sequence[Ticket]: ...
+    def __getitem__(self, node: int | slice) -> Ticket | Sequence[Ticket]:
+        if isinstance(node, slice):
+            return [self[one] for one in range(*node.indices(len(self)))]
+        at = int(node)
+        if at < 0:
+            at += len(self)
+        if not 0 <= at < len(self):
+            raise IndexError(f"ticket {node} of {len(self)}")
+        file = bisect_right(self._starts, at) - 1
+        group, row = divmod(at - self._starts[file], BLOCK)
+        return self._block(file, group)[row]
+
+    def __iter__(self) -> Iterator[Ticket]:
+        for file, stored in enumerate(self._files):
+            for group in range(-(-stored.rows // BLOCK)):
+                yield from self._read(file, group)
+
+    def _block(self, file: int, group: int) -> list[Ticket]:
+        key = self._starts[file] + group * BLOCK
+        block = self._blocks.get(key)
+        if block is None:
+            block = self._blocks[key] = self._read(file, group)
+            if len(self._blocks) > _BLOCKS_HELD:
+                self._blocks.popitem(last=False)
+        else:
+            self._blocks.move_to_end(key)
+        return block
+
+    def _read(self, file: int, group: int) -> list[Ticket]:
+        import pyarrow as pa
+
+        stored = self._files[file]
+        try:
+            tickets = tickets_of(self._reader(file).read_row_group(group, use_threads=False))
+        except (pa.ArrowException, OSError, ValueError) as error:
+            if isinstance(error, CorpusError):
+                raise
+            reason = str(error).partition("\n")[0]
+            raise damaged(self._folder / stored.name, f"it cannot be read ({reason})") from error
+        if len(tickets) != min(BLOCK, stored.rows - group * BLOCK):
+            raise damaged(self._folder / stored.name, f"block {group} has {len(tickets)} tickets")
+        return tickets
+
+    def _reader(self, file: int) -> pq.ParquetFile:
+        import pyarrow.parquet as pq
+
+        reader = self._readers.get(file)
+        if reader is None:
+            path = self._folder / self._files[file].name
+            if file not in self._checked:
+                _check_contents(self._folder, self._files[file])
+                self._checked.add(file)
+            reader = self._readers[file] = pq.ParquetFile(path)
+            if len(self._readers) > _OPEN_FILES:
+                self._readers.popitem(last=False)[1].close()
+        else:
+            self._readers.move_to_end(file)
+        return reader
+
+
+def _check_size(folder: Path, file: StoredFile) -> None:
+    path = folder / file.name
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise damaged(path, f"it cannot be read ({error.strerror or error})") from error
+    if size != file.bytes:
+        raise damaged(path, f"it has {size:,} bytes of {file.bytes:,}")
+
+
+def _check_contents(folder: Path, file: StoredFile) -> None:
+    path = folder / file.name
+    _check_size(folder, file)
+    try:
+        crc = checksum(path)
+    except OSError as error:
+        raise damaged(path, f"it cannot be read ({error.strerror or error})") from error
+    if crc != file.crc32:
+        raise damaged(path, "its checksum does not fit")
+
+
+def checksum(path: Path) -> int:
+    """The CRC-32 of a file."""
+    crc = 0
+    with path.open("rb") as file:
+        while part := file.read(_READ_AT_ONCE):
+            crc = zlib.crc32(part, crc)
+    return crc
+
+
+def _mapped(folder: Path, file: StoredFile) -> npt.NDArray[Any]:
+    _check_contents(folder, file)
+    # Nothing cannot be mapped; and slices of a plain array cost a fraction of those of a mapped one.
+    mapped = np.load(folder / file.name, mmap_mode="r" if file.rows else None, allow_pickle=False)
+    array: npt.NDArray[Any] = mapped.view(np.ndarray)
+    return array

@@ -1,0 +1,135 @@
+"""What a dataset of tickets says of itself: its manifest, written last."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fastrecall._files import atomic_write
+from fastrecall.corpus.window import AUTHOR_FILTER, WINDOW_ISSUES, WINDOW_PRS
+from fastrecall.errors import CorpusError
+from fastrecall.types import WindowCut
+
+FORMAT = 1
+MANIFEST = "dataset.json"
+_KIND = "fastrecall tickets"
+
+
+class Cut(NamedTuple):
+    """How a corpus is cut; the defaults are those of `load_corpus`."""
+
+    window_prs: int | None = WINDOW_PRS
+    window_issues: int | None = WINDOW_ISSUES
+    author_filter: str | None = AUTHOR_FILTER
+
+    def __str__(self) -> str:
+        shown = ["all" if size is None else f"{size:,}" for size in self[:2]]
+        return f"{shown[0]} PRs, {shown[1]} issues, author filter {self.author_filter or ''!r}"
+
+
+class StoredFile(NamedTuple):
+    """A file of a dataset: the tickets or values it holds, its bytes and their CRC-32."""
+
+    name: str
+    rows: int
+    bytes: int
+    crc32: int
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """All that is known of a dataset before a ticket is read.
+
+    ``files`` hold the tickets, in node order; ``columns`` the arrays of `TicketColumns`, by name.
+    """
+
+    name: str
+    fingerprint: str
+    cut: WindowCut
+    made_with: Cut
+    repos: tuple[str, ...]
+    tells_closes: bool
+    files: tuple[StoredFile, ...]
+    columns: Mapping[str, StoredFile]
+    generated: bool = False
+    notes: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def write(self, folder: Path) -> None:
+        """Make *folder* this dataset; its files must be there."""
+        document = {"kind": _KIND, "format": FORMAT, **asdict(self)}
+        # As it will be read: tuples come back as lists, names of fields are not written.
+        document = json.loads(json.dumps(document))
+        document["sha256"] = _digest(document)
+        with atomic_write(folder / MANIFEST) as file:
+            json.dump(document, file, indent=1, ensure_ascii=False)
+            file.write("\n")
+
+    @classmethod
+    def read(cls, folder: Path) -> Manifest:
+        """What *folder* says of itself.
+
+        Raises:
+            CorpusError: it is no dataset, is damaged, or was written by another version.
+        """
+        path = folder / MANIFEST
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise damaged(path, f"it cannot be read ({error})") from error
+        if not isinstance(document, dict) or document.pop("kind", None) != _KIND:
+            raise damaged(path, "it does not describe one")
+        if document.get("format") != FORMAT:
+            raise CorpusError(
+                f"{path}: the dataset has format {shown_format(document)}, and this version of "
+                f"fastrecall reads format {FORMAT}; write it again with: fastrecall dataset"
+            )
+        digest = document.pop("sha256", None)
+        if digest != _digest({"kind": _KIND, **document}):
+            raise damaged(path, "its checksum does not fit")
+        del document["format"]
+        return _from_document(document)
+
+
+def _from_document(document: dict[str, Any]) -> Manifest:
+    return Manifest(
+        **document
+        | {
+            "cut": WindowCut(**document["cut"]),
+            "made_with": Cut(*document["made_with"]),
+            "repos": tuple(document["repos"]),
+            "files": tuple(StoredFile(*one) for one in document["files"]),
+            "columns": {name: StoredFile(*one) for name, one in document["columns"].items()},
+            "notes": tuple(document["notes"]),
+        }
+    )
+
+
+def shown_format(document: Mapping[str, Any]) -> str:
+    """The format that a document claims, short enough for a message."""
+    return ascii(document.get("format"))[:20]
+
+
+def is_dataset(place: str | os.PathLike[str]) -> bool:
+    """Whether a dataset of tickets lies there, whole or damaged.
+
+    >>> is_dataset("demo")
+    False
+    """
+    return os.path.exists(Path(place) / MANIFEST)  # noqa: PTH110 - Path.exists raises on long names
+
+
+def damaged(path: Path, what: str) -> CorpusError:
+    """The error for a file of a dataset that is not what was written."""
+    return CorpusError(
+        f"{path}: the dataset is damaged, {what}; write it again with: fastrecall dataset"
+    )
+
+
+def _digest(document: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
