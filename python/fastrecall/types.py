@@ -155,7 +155,8 @@ class TicketColumns:
     @cached_property
     def is_pr(self) -> npt.NDArray[np.bool_]:
         """Whether each node is a pull request."""
-        return (self.codes & _PR) != 0
+        marks: npt.NDArray[np.bool_] = (self.codes & _PR) != 0
+        return marks
 
     @cached_property
     def _place(self) -> dict[str, int]:

@@ -17,6 +17,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _PLAIN_EPOCH = datetime(1970, 1, 1)
 _SECOND = timedelta(seconds=1)
 LARGEST_NUMBER = 2**31 - 1
+_SHARED = 1 << 20
+"""Texts held to be shared: bounds what millions of branch names take."""
 
 _TIME = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?)? ?(Z|[+-]\d\d:?\d\d)?",
@@ -139,6 +141,8 @@ class RecordReader:
 
     def _share(self, text: str) -> str:
         """The same object for equal short texts: a corpus repeats logins and labels."""
+        if len(self._shared) > _SHARED:
+            self._shared.clear()
         return self._shared.setdefault(text, text)
 
     def _word(self, value: object, field: str) -> str:

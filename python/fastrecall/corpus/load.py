@@ -223,7 +223,7 @@ def assemble(material: Material, window: Window) -> Corpus:
         for record, ticket, updated_at in read_tickets(source, reader, notes):
             try:
                 window.add(ticket, updated_at)
-            except BadField as error:
+            except BadField as error:  # noqa: PERF203 - the record belongs into the message
                 raise source.bad_record(record, error) from None
     tickets, cut, window_notes = window.close()
     if not tickets:

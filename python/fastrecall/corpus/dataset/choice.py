@@ -113,7 +113,9 @@ def _gather(rows: Rows, repos: list[str], gathered: _Gathered) -> None:
     """Look at the rows of one bucket: single ones all at once, the others number by number."""
     rows = rows[np.lexsort((rows["record"], rows["repo"], rows["number"]))]
     first = np.ones(len(rows), np.bool_)
-    first[1:] = (rows["number"][1:] != rows["number"][:-1]) | (rows["repo"][1:] != rows["repo"][:-1])
+    first[1:] = (rows["number"][1:] != rows["number"][:-1]) | (
+        rows["repo"][1:] != rows["repo"][:-1]
+    )
     starts = np.flatnonzero(first)
     sizes = np.diff(np.append(starts, len(rows)))
     single = rows[starts[sizes == 1]]
@@ -206,7 +208,9 @@ def _within(
     if limit is not None:
         order = np.lexsort((rank[rows["repo"]], -rows["number"], -rows["created_at"]))
         if len(rows) + len(left) > limit + 2 * SPARE:
-            gone, differing = _gone_early(limit, rows, entered, left, gathered.differing[kind], rank)
+            gone, differing = _gone_early(
+                limit, rows, entered, left, gathered.differing[kind], rank
+            )
             kept[gone] = False
             order = order[kept[order]]
         kept[order[limit:]] = False

@@ -23,7 +23,7 @@ ROW = np.dtype(
         ("digest", np.void, 16),
     ]
 )
-"""What is kept of a record: its place among all (from 0), its key, what its ticket says in short."""
+"""What is kept of a record: its place among all (from 0), its key, a digest of what it says."""
 
 PR, MECHANICAL, UNTITLED, TELLS_CLOSES = 1, 2, 4, 8
 """Bits of ``flags``; a mechanical PR is one that the author filter drops."""

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,6 @@ from fastrecall.errors import CorpusError
 from fastrecall.types import Corpus, LazyTickets, Ticket, TicketColumns
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
 BLOCK = 1024
@@ -180,7 +179,9 @@ def checksum(path: Path) -> int:
 
 def _mapped(folder: Path, file: StoredFile) -> npt.NDArray[Any]:
     _check_contents(folder, file)
-    # Nothing cannot be mapped; and slices of a plain array cost a fraction of those of a mapped one.
-    mapped = np.load(folder / file.name, mmap_mode="r" if file.rows else None, allow_pickle=False)
+    # What is empty cannot be mapped.
+    mode: Literal["r"] | None = "r" if file.rows else None
+    mapped = np.load(folder / file.name, mmap_mode=mode, allow_pickle=False)
+    # Slices of a plain array cost a fraction of those of a mapped one.
     array: npt.NDArray[Any] = mapped.view(np.ndarray)
     return array

@@ -156,9 +156,7 @@ class _Conversion:
         ).write(self.folder)
         self._remove_others({file.name for file in (*files, *columns.values())})
 
-    def _tickets(
-        self, reader: RecordReader, notes: list[str]
-    ) -> Iterator[tuple[int, Ticket, int]]:
+    def _tickets(self, reader: RecordReader, notes: list[str]) -> Iterator[tuple[int, Ticket, int]]:
         """All tickets, with the place of their record among all, and when they were updated."""
         self.firsts = []
         first = count = 0
@@ -186,7 +184,8 @@ class _Conversion:
     def _sort(self, kept: Kept, rows: RowFiles) -> None:
         """Put the kept tickets into the files that they belong to."""
         order = np.argsort(kept.records)
-        wanted = zip(_each(kept.records, order), _each(order), _each(kept.sizes, order), strict=True)
+        columns = (kept.records[order], order, kept.sizes[order])
+        wanted = zip(*map(_each, columns), strict=True)
         expected, node, size = next(wanted)
         place = {repo: at for at, repo in enumerate(kept.repos)}
         missing = len(order)
@@ -251,13 +250,10 @@ class _Conversion:
         )
 
 
-def _each(
-    values: npt.NDArray[np.int64], order: npt.NDArray[np.int64] | None = None
-) -> Iterator[int]:
-    """The values, in an order, as plain numbers; some at a time."""
+def _each(values: npt.NDArray[np.int64]) -> Iterator[int]:
+    """The values as plain numbers, of which few exist at a time."""
     for first in range(0, len(values), 1 << 16):
-        some = slice(first, first + (1 << 16))
-        yield from (values[some] if order is None else values[order[some]]).tolist()
+        yield from values[first : first + (1 << 16)].tolist()
 
 
 def _check_free(folder: Path, material: Material) -> None:
