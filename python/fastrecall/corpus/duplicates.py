@@ -71,8 +71,8 @@ def find_duplicates(corpus: Corpus) -> list[Duplicate]:
 
 
 def _younger(corpus: Corpus, issue: int, other: int) -> bool:
-    a, b = corpus.tickets[issue], corpus.tickets[other]
-    return (a.created_at, issue) > (b.created_at, other)
+    created_at = corpus.created_at
+    return bool((created_at[issue], issue) > (created_at[other], other))
 
 
 def _originals(ticket: Ticket) -> Iterator[tuple[Reference, Evidence]]:

@@ -103,26 +103,30 @@ def gold_from_links(
     'Crash'
     """
     chosen = links if sources is None else links.of(*sources)
+    issues, prs = chosen.issues.tolist(), chosen.prs.tolist()
+    queries = {node: query_text(ticket) for node, ticket in corpus.read(issues)}
+    pr_titles = {node: ticket.title for node, ticket in corpus.read(prs)}
     return make_gold(
         (
-            _pair(corpus, issue, pr)
-            for issue, pr in zip(chosen.issues.tolist(), chosen.prs.tolist(), strict=True)
+            _pair(corpus, issue, pr, query=queries[issue], pr_title=pr_titles[pr])
+            for issue, pr in zip(issues, prs, strict=True)
         ),
         origin="links" if sources is None else f"links: {'+'.join(sources)}",
     )
 
 
-def _pair(corpus: Corpus, issue_node: int, pr_node: int) -> GoldPair:
-    issue, pr = corpus.tickets[issue_node], corpus.tickets[pr_node]
+def _pair(corpus: Corpus, issue_node: int, pr_node: int, *, query: str, pr_title: str) -> GoldPair:
+    repo, _, issue = corpus.columns.name(issue_node)
+    pr_repo, _, pr = corpus.columns.name(pr_node)
     return GoldPair(
-        repo=issue.repo,
-        issue=issue.number,
-        pr=pr.number,
-        query=query_text(issue),
-        pr_title=pr.title,
+        repo=repo,
+        issue=issue,
+        pr=pr,
+        query=query,
+        pr_title=pr_title,
         issue_node=issue_node,
         pr_node=pr_node,
-        pr_repo=pr.repo if pr.repo != issue.repo else "",
+        pr_repo=pr_repo if pr_repo != repo else "",
     )
 
 

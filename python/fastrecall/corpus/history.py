@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from fastrecall.corpus.github import REFERENCE, closing_references, reference_of
 from fastrecall.corpus.links import own_repository, repository_names
 from fastrecall.corpus.markdown import mask
-from fastrecall.types import Corpus, Ids, Ticket
+from fastrecall.types import Corpus, Ids, Kind, Ticket
 
 GIT = "git:"
 """Before the name of a repository: its commits, which stand beside its issues and PRs."""
@@ -52,15 +52,14 @@ def find_reverts(corpus: Corpus) -> list[Revert]:
     >>> find_reverts(make_corpus([done, undone], name="tiny"))
     [Revert(revert=1, reverted=0)]
     """
-    places = _Places(corpus)
-    found = []
-    for node, ticket in enumerate(corpus.tickets):
-        if ticket.kind == "pr":
-            named = list(_named(places, node, ticket))
-            if named or _TITLE.match(ticket.title):
-                earlier = named or [places.titled(node, ticket)]
-                found.append(Revert(node, earlier[0]))
-    return found
+    names = repository_names(corpus, own_repository(corpus))
+    said = [
+        one
+        for node, ticket in enumerate(corpus.tickets)
+        if ticket.kind == "pr" and (one := _reverting(corpus, names, node, ticket)) is not None
+    ]
+    places = _Places(corpus, said)
+    return [Revert(one.node, places.reverted(one)) for one in said]
 
 
 def find_mentions(corpus: Corpus) -> list[Mention]:
@@ -69,20 +68,22 @@ def find_mentions(corpus: Corpus) -> list[Mention]:
     Code, quotes and comments are not looked into. A ``#7`` is the issue of that number, else the
     PR.
     """
-    places = _Places(corpus)
-    found = set()
+    names = repository_names(corpus, own_repository(corpus))
+    found: list[Mention] = []
     for node, ticket in enumerate(corpus.tickets):
         text = f"{ticket.title}\n{ticket.body}".lower()
         if ticket.kind != "pr" or not any(sign in text for sign in ("#", "gh-", "github.com")):
             continue
         prose = mask(text)
         closed = {reference.end for reference in closing_references(prose)}
+        targets = set()
         for match in _MENTION.finditer(prose):
             reference = reference_of(match)
-            target = places.numbered(ticket, reference.repo, reference.number)
+            target = _numbered(corpus, names, ticket, reference.repo, reference.number)
             if reference.end not in closed and target not in (-1, node):
-                found.add(Mention(node, target))
-    return sorted(found)
+                targets.add(target)
+        found += [Mention(node, target) for target in sorted(targets)]
+    return found
 
 
 def change_edges(corpus: Corpus) -> dict[str, tuple[Ids, Ids]]:
@@ -105,62 +106,100 @@ def change_edges(corpus: Corpus) -> dict[str, tuple[Ids, Ids]]:
     return {name: (rows[:, 0].copy(), rows[:, 1].copy()) for name, rows in columns.items()}
 
 
-def _named(places: _Places, node: int, ticket: Ticket) -> Iterator[int]:
-    """What the body says that it reverts."""
+class _Reverting(NamedTuple):
+    """A PR that reverts: what its body names, in order, and the title that it quotes.
+
+    What is named is a node (-1: not in the corpus), or the first letters of a commit's id.
+    """
+
+    node: int
+    named: tuple[int | str, ...]
+    quoted: tuple[str, str] | None
+
+
+def _reverting(
+    corpus: Corpus, names: dict[str, str], node: int, ticket: Ticket
+) -> _Reverting | None:
+    """What a PR says that it reverts; None: it does not revert."""
+    named: list[int | str] = []
     body = ticket.body.lower()
-    if "revert" not in body:
-        return
-    prose = mask(body)
-    for match in _BODY_COMMIT.finditer(prose):
-        yield places.committed(node, match[1])
-    for match in _BODY.finditer(prose):
-        reference = reference_of(match)
-        yield places.numbered(ticket, reference.repo, reference.number, pr=True)
+    if "revert" in body:
+        prose = mask(body)
+        named += [match[1] for match in _BODY_COMMIT.finditer(prose)]
+        for match in _BODY.finditer(prose):
+            reference = reference_of(match)
+            named.append(
+                _numbered(corpus, names, ticket, reference.repo, reference.number, ("pr",))
+            )
+    if not named and not _TITLE.match(ticket.title):
+        return None
+    quoted = _QUOTED_TITLE.match(ticket.title)
+    return _Reverting(node, tuple(named), quoted and (ticket.repo, _folded(quoted["title"])))
+
+
+def _numbered(
+    corpus: Corpus,
+    names: dict[str, str],
+    ticket: Ticket,
+    repo: str,
+    number: int,
+    kinds: tuple[Kind, ...] = ("issue", "pr"),
+) -> int:
+    """The ticket of that number; ``""`` is the repository of *ticket* itself."""
+    name = names.get(repo.lower()) if repo else ticket.repo.removeprefix(GIT)
+    if name is not None:
+        for kind in kinds:
+            node = corpus.node(name, kind, number)
+            if node is not None:
+                return node
+    return -1
 
 
 class _Places:
-    """Finds nodes by what texts call them; -1 when they are not in the corpus."""
+    """Where the titles and commits are that reverting PRs speak of."""
 
-    def __init__(self, corpus: Corpus) -> None:
-        self.corpus = corpus
-        self.names = repository_names(corpus, own_repository(corpus))
-        self._titles: dict[tuple[str, str], list[int]] = {}
+    def __init__(self, corpus: Corpus, said: Iterable[_Reverting]) -> None:
+        self._created_at = corpus.created_at
+        self._titles: dict[tuple[str, str], list[int]] = {
+            one.quoted: [] for one in said if one.quoted is not None
+        }
+        commits = any(isinstance(name, str) for one in said for name in one.named[:1])
         self._commits: list[tuple[str, int]] = []
+        if not self._titles and not commits:
+            return
         for node, ticket in enumerate(corpus.tickets):
             if ticket.kind == "pr":
-                self._titles.setdefault((ticket.repo, _folded(ticket.title)), []).append(node)
-                if _SHA.fullmatch(ticket.head):
+                same = self._titles.get((ticket.repo, _folded(ticket.title)))
+                if same is not None:
+                    same.append(node)
+                if commits and _SHA.fullmatch(ticket.head):
                     self._commits.append((ticket.head, node))
         self._commits.sort()
 
-    def numbered(self, ticket: Ticket, repo: str, number: int, *, pr: bool = False) -> int:
-        """The ticket of that number; ``""`` is the repository of *ticket* itself."""
-        own = ticket.repo.removeprefix(GIT)
-        name = self.names.get(repo.lower()) if repo else own
-        if name is None:
-            return -1
-        for kind in ("pr",) if pr else ("issue", "pr"):
-            node = self.corpus.node(name, kind, number)  # type: ignore[arg-type]
-            if node is not None:
-                return node
-        return -1
+    def reverted(self, one: _Reverting) -> int:
+        """The node of what is reverted, -1 when it is not in the corpus."""
+        if not one.named:
+            return self._titled(one)
+        first = one.named[0]
+        return self._committed(one.node, first) if isinstance(first, str) else first
 
-    def committed(self, node: int, prefix: str) -> int:
+    def _committed(self, node: int, prefix: str) -> int:
         """The one commit whose id begins like that."""
         at = bisect_left(self._commits, (prefix, -1))
         found = [other for sha, other in self._commits[at : at + 2] if sha.startswith(prefix)]
         return found[0] if len(found) == 1 and found[0] != node else -1
 
-    def titled(self, node: int, ticket: Ticket) -> int:
-        """The youngest PR older than *ticket* that has the title which it quotes."""
-        match = _QUOTED_TITLE.match(ticket.title)
-        if match is None:
+    def _titled(self, one: _Reverting) -> int:
+        """The youngest PR, not younger than the reverting one, that has the title it quotes."""
+        if one.quoted is None:
             return -1
-        same = self._titles.get((ticket.repo, _folded(match["title"])), [])
-        tickets = self.corpus.tickets
-        older = [one for one in same if tickets[one].created_at <= ticket.created_at]
-        older = [one for one in older if one != node]
-        return max(older, key=lambda one: (tickets[one].created_at, one), default=-1)
+        times = self._created_at
+        older = [
+            node
+            for node in self._titles[one.quoted]
+            if node != one.node and times[node] <= times[one.node]
+        ]
+        return max(older, key=lambda node: (times[node], node), default=-1)
 
 
 def _folded(title: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Iterator
 
@@ -35,8 +36,7 @@ def find_links(corpus: Corpus) -> Links:
     targets = _Targets(corpus)
     for node, ticket in enumerate(corpus.tickets):
         if ticket.kind == "pr":
-            for source, repo, number in _references(ticket):
-                targets.add(source, node, ticket, repo, number)
+            targets.add(node, ticket)
     return targets.links()
 
 
@@ -95,38 +95,51 @@ class _Targets:
         self.corpus = corpus
         self.own = own_repository(corpus)
         self.names = repository_names(corpus, self.own)
-        self.pairs: dict[tuple[int, int], int] = {}
-        self.elsewhere: set[tuple[LinkSource, str, int, str, int]] = set()
+        self.untitled = frozenset(corpus.columns.untitled.tolist())
+        self.issues, self.prs, self.sources = array("i"), array("i"), array("B")
+        self.elsewhere: Counter[str] = Counter()
 
-    def add(self, source: LinkSource, pr: int, ticket: Ticket, repo: str, number: int) -> None:
-        name = self.names.get(repo.lower()) if repo else ticket.repo
-        issue, reason = (None, "other_repo") if name is None else self.look_up(name, number)
-        if issue is None:
-            self.elsewhere.add((source, reason, pr, repo.lower(), number))
-        else:
-            bit = 1 << LINK_SOURCES.index(source)
-            self.pairs[issue, pr] = self.pairs.get((issue, pr), 0) | bit
+    def add(self, pr: int, ticket: Ticket) -> None:
+        """Look up everything that a PR refers to."""
+        found: dict[int, int] = {}
+        elsewhere: set[tuple[LinkSource, str, str, int]] = set()
+        for source, repo, number in _references(ticket):
+            name = self.names.get(repo.lower()) if repo else ticket.repo
+            issue, reason = (None, "other_repo") if name is None else self.look_up(name, number)
+            if issue is None:
+                elsewhere.add((source, reason, repo.lower(), number))
+            else:
+                found[issue] = found.get(issue, 0) | 1 << LINK_SOURCES.index(source)
+        for issue, bits in found.items():
+            self.issues.append(issue)
+            self.prs.append(pr)
+            self.sources.append(bits)
+        self.elsewhere.update(f"{source}.{reason}" for source, reason, *_ in elsewhere)
 
     def look_up(self, repo: str, number: int) -> tuple[int | None, str]:
         issue = self.corpus.node(repo, "issue", number)
         if issue is not None:
-            titled = self.corpus.tickets[issue].title.strip()
-            return (issue, "") if titled else (None, "no_title")
+            return (None, "no_title") if issue in self.untitled else (issue, "")
         is_pr = self.corpus.node(repo, "pr", number) is not None
         return None, "is_pr" if is_pr else "outside_window"
 
     def links(self) -> Links:
-        counts = Counter(f"{source}.{reason}" for source, reason, *_ in self.elsewhere)
+        issues, prs = np.array(self.issues, np.int32), np.array(self.prs, np.int32)
+        order = np.lexsort((prs, issues))
         notes = {f"own_repository.{own[0]}": own[1]} if (own := self.own) else {}
-        return make_links(self.pairs, notes | dict(sorted(counts.items())))
+        return Links(
+            issues[order],
+            prs[order],
+            np.array(self.sources, np.uint8)[order],
+            notes | dict(sorted(self.elsewhere.items())),
+        )
 
 
-def make_links(pairs: dict[tuple[int, int], int], notes: dict[str, int] | None = None) -> Links:
+def make_links(pairs: dict[tuple[int, int], int]) -> Links:
     """Links from {(issue node, PR node): bits of `LINK_SOURCES`}, in their order."""
     order = sorted(pairs)
     return Links(
         issues=np.array([issue for issue, _ in order], dtype=np.int32),
         prs=np.array([pr for _, pr in order], dtype=np.int32),
         sources=np.array([pairs[pair] for pair in order], dtype=np.uint8),
-        notes=notes or {},
     )

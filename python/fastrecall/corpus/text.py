@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, get_args
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import Literal, TypeAlias, get_args, overload
 
 from fastrecall.errors import InputError
-from fastrecall.types import Corpus, Ticket
+from fastrecall.types import Corpus, LazyTickets, Ticket
 
 TITLE_CHARACTERS = 120
 BODY_CHARACTERS = 300
@@ -27,9 +29,40 @@ def node_text(ticket: Ticket) -> str:
     return f"{_PREFIX[ticket.kind]} #{ticket.number}: {title}\n{body}"
 
 
-def node_texts(corpus: Corpus) -> list[str]:
-    """The text of every node, in node order."""
-    return [node_text(ticket) for ticket in corpus.tickets]
+def node_texts(corpus: Corpus, *, untitled: Collection[int] = ()) -> Sequence[str]:
+    """The text of every node, in node order; of the nodes *untitled* without their title.
+
+    They are made when they are asked for where the tickets are in files; going through them reads
+    these once.
+    """
+    texts = NodeTexts(corpus.tickets, untitled)
+    return texts if isinstance(corpus.tickets, LazyTickets) else list(texts)
+
+
+class NodeTexts(Sequence[str]):
+    """The texts that `node_texts` tells of."""
+
+    def __init__(self, tickets: Sequence[Ticket], untitled: Collection[int] = ()) -> None:
+        self._tickets = tickets
+        self._untitled = frozenset(untitled)
+
+    def __len__(self) -> int:
+        return len(self._tickets)
+
+    @overload
+    def __getitem__(self, node: int) -> str: ...
+    @overload
+    def __getitem__(self, node: slice) -> Sequence[str]: ...
+    def __getitem__(self, node: int | slice) -> str | Sequence[str]:
+        if isinstance(node, slice):
+            return [self[one] for one in range(*node.indices(len(self)))]
+        return self._text(range(len(self))[node], self._tickets[node])
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._text, range(len(self)), self._tickets)
+
+    def _text(self, node: int, ticket: Ticket) -> str:
+        return node_text(replace(ticket, title="") if node in self._untitled else ticket)
 
 
 def query_text(ticket: Ticket, mode: QueryMode = "title") -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 
 import numpy as np
 
@@ -27,9 +28,10 @@ def find_mentions(corpus: Corpus) -> Ids:
     [[0, 1]]
     """
     names = repository_names(corpus, own_repository(corpus))
-    pairs: set[tuple[int, int]] = set()
+    sources, targets = array("i"), array("i")
     for node, ticket in enumerate(corpus.tickets):
         text = f"{ticket.title}\n{ticket.body}".lower()
+        named = set()
         for match in _ANY_REFERENCE.finditer(text):
             reference = reference_of(match)
             repo = names.get(reference.repo) if reference.repo else ticket.repo
@@ -38,5 +40,7 @@ def find_mentions(corpus: Corpus) -> Ids:
             for kind in ("issue", "pr"):
                 other = corpus.node(repo, kind, reference.number)
                 if other is not None and other != node:
-                    pairs.add((node, other))
-    return np.array(sorted(pairs), dtype=np.int32).reshape(-1, 2)
+                    named.add(other)
+        sources.extend([node] * len(named))
+        targets.extend(sorted(named))
+    return np.stack([np.array(sources, np.int32), np.array(targets, np.int32)], axis=1)

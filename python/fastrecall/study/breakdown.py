@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from fastrecall.measure.intervals import wilson
 from fastrecall.search.tokens import mask_references, terms, words
 from fastrecall.study.protocols import Case
-from fastrecall.types import LINK_SOURCES, GoldPair, Ticket
+from fastrecall.types import LINK_SOURCES, GoldPair
 
 BROKEN_DOWN = ("semantic", "semantic_prs", "causal", "hybrid_causal", "best")
 """The arms that are broken down, where they ran; all arms would be too much to read."""
@@ -38,14 +39,31 @@ class Material:
     case: Case
     pairs: tuple[GoldPair, ...]
 
-    @property
-    def tickets(self) -> list[tuple[Ticket | None, Ticket]]:
-        """Each pair's issue (None when it is not in the corpus) and PR."""
-        known = self.case.corpus.tickets
+    @cached_property
+    def times(self) -> list[tuple[int, int]]:
+        """When each pair's issue (0: it is not in the corpus) and PR were created."""
+        created_at = self.case.corpus.created_at
         return [
-            (known[pair.issue_node] if pair.issue_node >= 0 else None, known[pair.pr_node])
+            (
+                int(created_at[pair.issue_node]) if pair.issue_node >= 0 else 0,
+                int(created_at[pair.pr_node]),
+            )
             for pair in self.pairs
         ]
+
+    @cached_property
+    def pr_titles(self) -> list[str]:
+        """The title of each pair's PR."""
+        read = self.case.corpus.read(pair.pr_node for pair in self.pairs)
+        titles = {node: ticket.title for node, ticket in read}
+        return [titles[pair.pr_node] for pair in self.pairs]
+
+    @cached_property
+    def body_lengths(self) -> list[int | None]:
+        """The characters in the body of each pair's issue; None: it is not in the corpus."""
+        nodes = (pair.issue_node for pair in self.pairs if pair.issue_node >= 0)
+        lengths = {node: len(ticket.body) for node, ticket in self.case.corpus.read(nodes)}
+        return [lengths.get(pair.issue_node) for pair in self.pairs]
 
 
 @dataclass(frozen=True)
@@ -164,20 +182,15 @@ def _by_time_to_pr(material: Material) -> Groups:
     )
     rest = "later"
     labels = [
-        _step(pr.created_at - issue.created_at, steps, rest)
-        if issue is not None and issue.created_at and pr.created_at
-        else UNKNOWN
-        for issue, pr in material.tickets
+        _step(pr - issue, steps, rest) if issue and pr else UNKNOWN for issue, pr in material.times
     ]
     return _labelled(labels, [*(label for _, label in steps), rest, UNKNOWN])
 
 
 def _by_year(material: Material) -> Groups:
     labels = [
-        str(datetime.fromtimestamp(issue.created_at, timezone.utc).year)
-        if issue is not None and issue.created_at
-        else UNKNOWN
-        for issue, _ in material.tickets
+        str(datetime.fromtimestamp(issue, timezone.utc).year) if issue else UNKNOWN
+        for issue, _ in material.times
     ]
     return _labelled(labels, sorted(set(labels)))  # UNKNOWN comes after all digits
 
@@ -186,8 +199,8 @@ def _by_overlap(material: Material) -> Groups:
     steps = ((0.1, "below 0.1"), (0.25, "0.1 to 0.25"), (0.5, "0.25 to 0.5"))
     none, rest = "none", "0.5 or more"
     shared = [
-        jaccard(pair.query, pr.title)
-        for pair, (_, pr) in zip(material.pairs, material.tickets, strict=True)
+        jaccard(pair.query, title)
+        for pair, title in zip(material.pairs, material.pr_titles, strict=True)
     ]
     labels = [none if share == 0 else _step(share, steps, rest) for share in shared]
     return _labelled(labels, [none, *(label for _, label in steps), rest])
@@ -198,8 +211,8 @@ def _by_body(material: Material) -> Groups:
     rest = "1,000 or more"
     told = not material.case.corpus.titles_only
     labels = [
-        _step(len(issue.body), steps, rest) if told and issue is not None else UNKNOWN
-        for issue, _ in material.tickets
+        _step(length, steps, rest) if told and length is not None else UNKNOWN
+        for length in material.body_lengths
     ]
     return _labelled(labels, [*(label for _, label in steps), rest, UNKNOWN])
 

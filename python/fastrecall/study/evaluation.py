@@ -195,16 +195,15 @@ def _best(
     return best
 
 
-def _texts(corpus: Corpus, asked: Mapping[str, Asked], settings: Settings) -> list[str]:
+def _texts(corpus: Corpus, asked: Mapping[str, Asked], settings: Settings) -> Sequence[str]:
     """What is indexed; when bodies ask, the titles of all issues that ask are masked.
 
     Otherwise a body would find its own issue with the help of a title that it does not have.
     """
-    texts = corpus_room.node_texts(corpus)
+    masked = set[int]()
     if settings.query == "body":
-        for node in {int(node) for question in asked.values() for node in question.nodes} - {-1}:
-            texts[node] = corpus_room.node_text(replace(corpus.tickets[node], title=""))
-    return texts
+        masked.update(*(question.nodes.tolist() for question in asked.values()))
+    return corpus_room.node_texts(corpus, untitled=masked)
 
 
 def _chosen(what: str, names: Iterable[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:

@@ -75,7 +75,7 @@ def window_of_the_time(corpus: Corpus, rows: Iterable[GoldRow], published: Publi
             f"{corpus.name} has none of the {len(gold)} published pairs' tickets; are these files "
             f"of {published.repository}?"
         )
-    end = max(corpus.tickets[node].created_at for node in nodes)
+    end = max(int(corpus.created_at[node]) for node in nodes)
     window = Window(prs=published.window_prs, issues=published.window_issues)
     later = 0
     for ticket in sorted(corpus.tickets, key=lambda ticket: ticket.kind != "pr"):

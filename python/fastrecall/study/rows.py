@@ -28,7 +28,7 @@ class Rows:
         self.told: set[str] = set()
         self._case = case
         self._rows: dict[tuple[str, int, str, int], dict[str, Any]] = {}
-        self._refs = [ticket.ref for ticket in case.corpus.tickets]
+        self._ref = case.corpus.columns.ref
         for pair in case.gold.pairs:
             if pair.pr_node < 0:
                 self._row(pair)["unreachable"] = True
@@ -47,7 +47,7 @@ class Rows:
             missed = np.flatnonzero(inside == 0)
             questions = asked.rows[missed]
             came = of_arm.ids[questions, :INSTEAD]
-            self.told.update(self._refs[node] for node in np.unique(came[came >= 0]).tolist())
+            self.told.update(map(self._ref, np.unique(came[came >= 0]).tolist()))
             for i, rank, own_is_seed, instead in zip(
                 missed.tolist(),
                 of_arm.ranks[missed].tolist(),
@@ -63,7 +63,7 @@ class Rows:
                         own_exists=not asked.symptoms_are_new,
                         own_is_seed=own_is_seed,
                     ),
-                    "instead": [self._refs[node] for node in instead if node >= 0],
+                    "instead": [self._ref(node) for node in instead if node >= 0],
                 }
         for pair, found, lost in zip(asked.pairs, ranks, misses, strict=True):
             row = self._row(pair)

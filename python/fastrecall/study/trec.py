@@ -8,7 +8,7 @@ from pathlib import Path
 from fastrecall.measure.trec import write_qrels, write_run
 from fastrecall.search.arms import ARMS
 from fastrecall.study.evaluation import Evaluation
-from fastrecall.types import Corpus, Ticket
+from fastrecall.types import Corpus
 
 
 def write_trec(evaluation: Evaluation, folder: str | os.PathLike[str]) -> None:
@@ -26,7 +26,7 @@ def write_trec(evaluation: Evaluation, folder: str | os.PathLike[str]) -> None:
         judged: dict[str, dict[str, int]] = {}
         for pair, row, target in zip(asked.pairs, asked.rows, asked.targets, strict=True):
             name = names.setdefault(int(row), _name(pair.repo, "issue", pair.issue))
-            judged.setdefault(name, {})[document_name(corpus.tickets[target])] = pair.grade
+            judged.setdefault(name, {})[document_name(corpus, target)] = pair.grade
         write_qrels(folder / f"{protocol}.qrels", judged)
         for arm, answers in evaluation.found[protocol].items():
             if not ARMS[arm].cut:
@@ -36,13 +36,15 @@ def write_trec(evaluation: Evaluation, folder: str | os.PathLike[str]) -> None:
             write_run(folder / f"{protocol}.{arm}.run", run, tag=f"fastrecall-{arm}")
 
 
-def document_name(ticket: Ticket) -> str:
-    """A ticket's name in TREC files.
+def document_name(corpus: Corpus, node: int) -> str:
+    """The name of a node's ticket in TREC files.
 
-    >>> document_name(Ticket("o/r", "pr", 7, "", "", 0))
+    >>> from fastrecall.corpus import make_corpus
+    >>> from fastrecall.types import Ticket
+    >>> document_name(make_corpus([Ticket("o/r", "pr", 7, "", "", 0)], name=""), 0)
     'o/r/pr-7'
     """
-    return _name(ticket.repo, ticket.kind, ticket.number)
+    return _name(*corpus.columns.name(node))
 
 
 def _name(repo: str, kind: str, number: int) -> str:
@@ -51,6 +53,4 @@ def _name(repo: str, kind: str, number: int) -> str:
 
 def _listed(corpus: Corpus, ranking: list[int]) -> dict[str, float]:
     nodes = [node for node in ranking if node >= 0]
-    return {
-        document_name(corpus.tickets[node]): float(len(nodes) - i) for i, node in enumerate(nodes)
-    }
+    return {document_name(corpus, node): float(len(nodes) - i) for i, node in enumerate(nodes)}

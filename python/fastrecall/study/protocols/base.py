@@ -98,11 +98,12 @@ def ask_pairs(case: Case, pairs: Sequence[GoldPair]) -> Asked:
     nodes: list[int] = []
     row_of: list[int] = []
     asked = [pair for pair in pairs if pair.pr_node >= 0]
+    wordings = _wordings(case, asked)
     for pair in asked:
         key = (pair.repo, pair.issue, pair.query)
         if key not in rows:
             rows[key] = len(texts)
-            texts.append(_wording(case, pair))
+            texts.append(wordings.get(pair.issue_node, pair.query))
             nodes.append(pair.issue_node)
         row_of.append(rows[key])
     return Asked(
@@ -116,8 +117,10 @@ def ask_pairs(case: Case, pairs: Sequence[GoldPair]) -> Asked:
     )
 
 
-def _wording(case: Case, pair: GoldPair) -> str:
-    """The question's text: the gold query itself for titles, else what the issue says."""
-    if case.settings.query == "title" or pair.issue_node < 0:
-        return pair.query
-    return query_text(case.corpus.tickets[pair.issue_node], case.settings.query)
+def _wordings(case: Case, pairs: Sequence[GoldPair]) -> dict[int, str]:
+    """What issues ask, by node, where it is not the gold query itself, as it is for titles."""
+    mode = case.settings.query
+    if mode == "title":
+        return {}
+    nodes = (pair.issue_node for pair in pairs if pair.issue_node >= 0)
+    return {node: query_text(ticket, mode) for node, ticket in case.corpus.read(nodes)}

@@ -18,16 +18,17 @@ def ask(case: Case) -> Asked:
     fixes: dict[int, list[GoldPair]] = defaultdict(list)
     for pair in case.gold.pairs:
         fixes[pair.issue_node].append(pair)
-    tickets = case.corpus.tickets
+    fixed = [duplicate for duplicate in case.duplicates if duplicate.original in fixes]
+    asking = dict(case.corpus.read(duplicate.issue for duplicate in fixed))
     pairs = [
         replace(
             fix,
-            issue=tickets[duplicate.issue].number,
+            issue=asking[duplicate.issue].number,
             issue_node=duplicate.issue,
-            query=query_text(tickets[duplicate.issue], "title"),
+            query=query_text(asking[duplicate.issue], "title"),
         )
-        for duplicate in case.duplicates
-        for fix in fixes.get(duplicate.original, ())
+        for duplicate in fixed
+        for fix in fixes[duplicate.original]
     ]
     asked = ask_pairs(case, sorted(pairs, key=lambda pair: (pair.issue_node, pair.pr_node)))
     return replace(asked, exclude=asked.nodes)

@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from fastrecall.corpus.history import find_reverts
-from fastrecall.types import Corpus, Kind, Links
+from fastrecall.types import Corpus, Kind, Links, Ticket
 
 DAY = 86_400
 
@@ -35,24 +35,23 @@ def reverts_of(corpus: Corpus) -> Reverts:
     """
     found = find_reverts(corpus)
     pairs = [(one.revert, one.reverted) for one in found if one.reverted >= 0]
-    by_title: dict[tuple[str, str], list[int]] = {}
-    for node, ticket in enumerate(corpus.tickets):
-        if ticket.kind == "pr":
-            by_title.setdefault((ticket.repo, _without_again(ticket.title)), []).append(node)
+    titles = {node: _title_of(ticket) for node, ticket in corpus.read(pr for _, pr in pairs)}
+    titled: dict[tuple[str, str], list[int]] = {title: [] for title in titles.values()}
+    if titled:
+        for node, ticket in enumerate(corpus.tickets):
+            if ticket.kind == "pr" and (same := titled.get(_title_of(ticket))) is not None:
+                same.append(node)
+    times = corpus.created_at
     back = []
     for revert, reverted in pairs:
-        ticket = corpus.tickets[reverted]
-        after = corpus.tickets[revert].created_at
-        again = [
-            node
-            for node in by_title.get((ticket.repo, _without_again(ticket.title)), ())
-            if corpus.tickets[node].created_at > after
-        ]
+        again = [node for node in titled[titles[reverted]] if times[node] > times[revert]]
         if again:
-            back.append(
-                (revert, min(again, key=lambda node: (corpus.tickets[node].created_at, node)))
-            )
+            back.append((revert, min(again, key=lambda node: (times[node], node))))
     return Reverts([one.revert for one in found], pairs, back)
+
+
+def _title_of(ticket: Ticket) -> tuple[str, str]:
+    return ticket.repo, _without_again(ticket.title)
 
 
 def _without_again(title: str) -> str:
@@ -66,26 +65,30 @@ def _without_again(title: str) -> str:
     return match[1] if match and match[1] else folded
 
 
-def titled(corpus: Corpus, word: str, kind: Kind) -> list[int]:
-    """The tickets of a kind with a word in the title, in any case."""
-    return [
-        node
-        for node, ticket in enumerate(corpus.tickets)
-        if ticket.kind == kind and word in ticket.title.lower()
-    ]
+def titled(corpus: Corpus, words: Iterable[str]) -> dict[tuple[str, Kind], list[int]]:
+    """The tickets with a word in the title, in any case, by word and kind."""
+    found: dict[tuple[str, Kind], list[int]] = {
+        (word, kind): [] for word in words for kind in ("issue", "pr")
+    }
+    for node, ticket in enumerate(corpus.tickets):
+        title = ticket.title.lower()
+        for (word, kind), nodes in found.items():
+            if ticket.kind == kind and word in title:
+                nodes.append(node)
+    return found
 
 
 def days_between(corpus: Corpus, pairs: Iterable[tuple[int, int]]) -> list[float]:
     """How many days lie between the creation of the tickets of each pair."""
-    tickets = corpus.tickets
-    return [abs(tickets[a].created_at - tickets[b].created_at) / DAY for a, b in pairs]
+    times = corpus.created_at
+    return [abs(int(times[a]) - int(times[b])) / DAY for a, b in pairs]
 
 
 def gaps(corpus: Corpus, groups: Iterable[Sequence[int]]) -> list[float]:
     """Days from each ticket of a group to the next one of it."""
     found = []
     for group in groups:
-        times = sorted(corpus.tickets[node].created_at for node in group)
+        times = sorted(corpus.created_at[list(group)].tolist())
         found += [(b - a) / DAY for a, b in pairwise(times)]
     return found
 
@@ -126,14 +129,13 @@ def group_block(corpus: Corpus, groups: list[tuple[int, ...]], top: int) -> dict
 
 
 def _named_group(corpus: Corpus, group: tuple[int, ...]) -> dict[str, Any]:
-    tickets = sorted(
-        (corpus.tickets[node] for node in group), key=lambda t: (t.created_at, t.number)
-    )
+    columns, times = corpus.columns, corpus.created_at
+    first, *_, last = sorted(group, key=lambda node: (times[node], columns.name(node)[2]))
     return {
-        "title": tickets[0].title,
+        "title": corpus.tickets[first].title,
         "size": len(group),
-        "first": tickets[0].ref,
-        "last": tickets[-1].ref,
-        "days": round((tickets[-1].created_at - tickets[0].created_at) / DAY, 1),
+        "first": columns.ref(first),
+        "last": columns.ref(last),
+        "days": round((int(times[last]) - int(times[first])) / DAY, 1),
         "median_days_between": median_days(gaps(corpus, [group])),
     }

@@ -151,11 +151,11 @@ def _agents_block(corpus: Corpus, rules: Rules, found: Traces, prs: list[int]) -
 
 def _months(corpus: Corpus, nodes: list[int], prs: list[int]) -> list[dict[str, Any]]:
     """PRs with and without traces in each month from the first trace on."""
-    traced = Counter(_month(corpus.tickets[node].created_at) for node in nodes)
+    traced = Counter(map(_month, corpus.created_at[nodes].tolist()))
     if not traced:
         return []
     first = min(traced)
-    every = Counter(_month(corpus.tickets[node].created_at) for node in prs)
+    every = Counter(map(_month, corpus.created_at[prs].tolist()))
     return [
         {"month": month, **_share(traced[month], every[month])}
         for month in sorted(every)
@@ -174,6 +174,7 @@ def _automation_block(found: Traces, prs: list[int]) -> dict[str, Any]:
 def _returns_block(corpus: Corpus, links: Sequence[LinkSource], top: int) -> dict[str, Any]:
     reverts = reverts_of(corpus)
     issues, prs = shared_links(find_links(corpus).of(*links))
+    of_word = titled(corpus, _WORDS)
     return {
         "reverts": {
             "prs": len(reverts.nodes),
@@ -184,7 +185,7 @@ def _returns_block(corpus: Corpus, links: Sequence[LinkSource], top: int) -> dic
             "median_days_back": median_days(days_between(corpus, reverts.back)),
         },
         **{
-            word: {plural: _refs(corpus, titled(corpus, word, kind)) for kind, plural in _KINDS}
+            word: {plural: _refs(corpus, of_word[word, kind]) for kind, plural in _KINDS}
             for word in _WORDS
         },
         "issues_of_several_prs": {
@@ -200,7 +201,7 @@ def _most(corpus: Corpus, several: dict[int, list[int]], top: int) -> list[dict[
     order = sorted(several.items(), key=lambda item: (-len(item[1]), item[0]))
     return [
         {
-            "ref": corpus.tickets[node].ref,
+            "ref": corpus.columns.ref(node),
             "title": corpus.tickets[node].title,
             "others": _refs(corpus, others),
         }
@@ -218,7 +219,8 @@ def _titles_block(
     cache: bool | Path,
 ) -> dict[str, Any]:
     exact = exact_groups(corpus, kind)
-    titles = [corpus.tickets[group[0]].title[:_TITLE_CHARACTERS] for group in exact]
+    firsts = corpus.read(group[0] for group in exact)
+    titles = [ticket.title[:_TITLE_CHARACTERS] for _, ticket in firsts]
     near: Groups = exact
     if len(exact) > 1:
         vectors = embed(titles, model=model, threads=threads, cache=cache)
@@ -229,7 +231,7 @@ def _titles_block(
 
 
 def _refs(corpus: Corpus, nodes: Iterable[int]) -> list[str]:
-    return [corpus.tickets[node].ref for node in nodes]
+    return list(map(corpus.columns.ref, nodes))
 
 
 def _month(seconds: int) -> str:
