@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fastrecall.search.existing import Marked
 from fastrecall.search.memory import Memory
 from fastrecall.search.nearest import Nearest
 
@@ -36,6 +37,6 @@ def test_taking_a_node_out_equals_searching_without_it(memory, depth, only_prs):
 def test_only_what_is_allowed_comes(memory):
     queries = memory.vectors[:5]
     allowed = np.random.default_rng(1).random((5, 60)) < 0.4
-    found = Nearest(memory, queries).ranked(20, only_prs=True, allowed=allowed)
+    found = Nearest(memory, queries).ranked(20, only_prs=True, allowed=Marked(allowed))
     ids, _ = memory.exact.search(queries, 20, mask=allowed & memory.is_pr)
     np.testing.assert_array_equal(found.ids, ids)

@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from fastrecall.graph import Graph
 from fastrecall.search.best import Best
+from fastrecall.search.existing import Existing
 from fastrecall.search.fuse import rrf
-from fastrecall.search.memory import Memory
+from fastrecall.search.memory import Searched
 from fastrecall.search.nearest import Nearest
-from fastrecall.types import Ids, Rankings
+from fastrecall.types import Ids, Rankings, Scores
 
 if TYPE_CHECKING:
     from fastrecall.search.ticket_reasoning import TicketReasoning
@@ -36,7 +37,9 @@ BEST = "best"
 """The arm of `fastrecall.search.best`."""
 
 _QUERIES_AT_ONCE = 512
-"""How many rankings of an arm are held at a time: an uncut walk may return the whole corpus."""
+_PLACES_AT_ONCE = 1 << 26
+"""How many rankings of an arm are held at a time, and places in them: an uncut walk may return the
+whole corpus."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +47,14 @@ class Queries:
     """A batch of questions to one memory: their texts, and what is nearest to their vectors.
 
     ``exclude`` names, per query, the one node that does not exist for it (-1 for none);
-    ``allowed`` ``[queries, nodes]`` marks the nodes that do exist for it. ``titled`` says whether
+    ``allowed`` tells the nodes that do exist for it. ``titled`` says whether
     the first line of a text is a title.
     """
 
     texts: tuple[str, ...]
     nearest: Nearest
     exclude: Ids | None = None
-    allowed: npt.NDArray[np.bool_] | None = None
+    allowed: Existing | None = None
     titled: bool = True
 
     def __len__(self) -> int:
@@ -91,7 +94,7 @@ class Finder:
     ``arm_seconds`` each arm together with the lists that it stands on.
     """
 
-    memory: Memory
+    memory: Searched
     closes: Graph
     queries: Queries
     reach: Reach
@@ -118,8 +121,9 @@ class Finder:
         for name in arm.uses:
             self.ranked(name)
         own = 0.0
-        for first in range(0, len(self.queries), _QUERIES_AT_ONCE):
-            some = slice(first, min(first + _QUERIES_AT_ONCE, len(self.queries)))
+        step = max(1, min(_QUERIES_AT_ONCE, _PLACES_AT_ONCE // max(1, len(self.memory))))
+        for first in range(0, len(self.queries), step):
+            some = slice(first, min(first + step, len(self.queries)))
             start = time.perf_counter()
             rankings = arm.find(self, some)
             own += time.perf_counter() - start
@@ -180,10 +184,15 @@ def _semantic_prs(finder: Finder) -> Rankings:
 def _bm25(finder: Finder) -> Rankings:
     queries = finder.queries
     depth = max(finder.reach.width, FUSION_DEPTH)
-    ids, scores = finder.memory.bm25.search(
-        queries.texts, depth, exclude=queries.exclude, visible=queries.allowed
-    )
-    return Rankings(ids, scores)
+
+    def search(some: slice, exists: npt.NDArray[np.bool_] | None) -> tuple[Ids, Scores]:
+        exclude = None if queries.exclude is None else queries.exclude[some]
+        return finder.memory.bm25.search(
+            queries.texts[some], depth, exclude=exclude, visible=exists
+        )
+
+    exists = queries.allowed
+    return Rankings(*(search(slice(None), None) if exists is None else exists.searched(search)))
 
 
 def _hybrid(finder: Finder) -> Rankings:

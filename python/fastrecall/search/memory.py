@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -16,6 +17,21 @@ from fastrecall.search.exact import ExactIndex
 from fastrecall.types import Ids, Scores, Vectors
 
 
+class WordSearch(Protocol):
+    """What finds texts by their words: `BM25`, or what gives the same answers."""
+
+    def search(
+        self,
+        queries: Sequence[str],
+        k: int,
+        *,
+        exclude: IdLists | None = None,
+        visible: npt.NDArray[np.bool_] | None = None,
+        mask: npt.NDArray[np.bool_] | None = None,
+    ) -> tuple[Ids, Scores]:
+        """As `BM25.search`."""
+
+
 class CosineSearch(Protocol):
     """What finds the nearest vectors: `ExactIndex`, or something that approximates it."""
 
@@ -28,6 +44,32 @@ class CosineSearch(Protocol):
         mask: npt.NDArray[np.bool_] | None = None,
     ) -> tuple[Ids, Scores]:
         """As `ExactIndex.search`."""
+
+
+class Searched(Protocol):
+    """What the arms need of a memory, whether it is in memory or in files."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def is_pr(self) -> npt.NDArray[np.bool_]:
+        """Which nodes are PRs."""
+
+    @property
+    def threads(self) -> int | None:
+        """Threads that searches and walks use."""
+
+    @property
+    def nearest(self) -> CosineSearch:
+        """What answers which nodes are nearest to a question."""
+
+    @property
+    def bm25(self) -> WordSearch:
+        """What answers which nodes share words with a question."""
+
+    @property
+    def similar(self) -> Graph:
+        """The graph of ``similar`` edges."""
 
 
 @dataclass(frozen=True)

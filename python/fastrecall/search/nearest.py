@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from fastrecall.search.memory import Memory
-from fastrecall.types import Ids, Rankings, Vectors
+from fastrecall.search.existing import Existing, Search
+from fastrecall.search.memory import Searched
+from fastrecall.types import Ids, Rankings, Scores, Vectors
 
 
 @dataclass
@@ -21,7 +22,7 @@ class Nearest:
     seconds of searches that did not have to be made again.
     """
 
-    memory: Memory
+    memory: Searched
     vectors: Vectors
     spared: float = 0.0
     _found: dict[tuple[int, bool], tuple[Rankings, float]] = field(default_factory=dict)
@@ -32,21 +33,31 @@ class Nearest:
         *,
         only_prs: bool = False,
         exclude: Ids | None = None,
-        allowed: npt.NDArray[np.bool_] | None = None,
+        allowed: Existing | None = None,
     ) -> Rankings:
         """The *depth* nearest nodes, or PRs, to each question.
 
-        ``exclude`` ``[queries]`` and ``allowed`` ``[queries, nodes]`` as in `Queries`.
+        ``exclude`` ``[queries]`` and ``allowed`` as in `Queries`.
         """
         if allowed is not None:
-            mask = allowed & self.memory.is_pr if only_prs else allowed
-            return Rankings(
-                *self.memory.nearest.search(self.vectors, depth, exclude=exclude, mask=mask)
-            )
+            return Rankings(*allowed.searched(self._among(depth, only_prs, exclude)))
         found = self._everything(depth + 1, only_prs)
         if exclude is None:
             exclude = np.full(len(self.vectors), -1, dtype=np.int32)
         return _without(found, exclude)
+
+    def _among(self, depth: int, only_prs: bool, exclude: Ids | None) -> Search:
+        """A search by some of the questions among the nodes that exist for each."""
+
+        def search(some: slice, exists: npt.NDArray[np.bool_]) -> tuple[Ids, Scores]:
+            return self.memory.nearest.search(
+                self.vectors[some],
+                depth,
+                exclude=None if exclude is None else exclude[some],
+                mask=exists & self.memory.is_pr if only_prs else exists,
+            )
+
+        return search
 
     def _everything(self, depth: int, only_prs: bool) -> Rankings:
         if (depth, only_prs) in self._found:

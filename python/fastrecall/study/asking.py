@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fastrecall.graph import Graph, closing_edges
 from fastrecall.search.arms import ARMS, Finder, Queries
 from fastrecall.search.best import Best
-from fastrecall.search.memory import Memory
+from fastrecall.search.memory import Searched
 from fastrecall.search.nearest import Nearest
 from fastrecall.search.ticket_reasoning import TicketReasoning
 from fastrecall.study.answers import Answers, collect
@@ -29,7 +29,7 @@ class Asking:
 
     def __init__(
         self,
-        memory: Memory,
+        memory: Searched,
         asked: Mapping[str, Asked],
         row: Mapping[str, int],
         vectors: Vectors,

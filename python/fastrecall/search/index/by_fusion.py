@@ -14,6 +14,7 @@ from fastrecall.graph import Graph
 from fastrecall.search.arms import ARMS, Finder, Queries, Reach
 from fastrecall.search.best_parts import Embedder
 from fastrecall.search.bm25 import BM25, PostingLists, Vocabulary
+from fastrecall.search.existing import Marked
 from fastrecall.search.hnsw import HNSW
 from fastrecall.search.index.place import FUSION_ARM
 from fastrecall.search.index.ranking import MOST_ANSWERS, Found, Place
@@ -161,7 +162,7 @@ def fused(
     queries = Queries(
         texts=(question,),
         nearest=Nearest(memory, vector[np.newaxis]),
-        allowed=None if everything else visible[np.newaxis],  # type: ignore[index]
+        allowed=None if everything else Marked(visible[np.newaxis]),  # type: ignore[index]
     )
     finder = Finder(memory, closes, queries, Reach(budget=MOST_ANSWERS))
     [(_, rankings)] = finder.run(ARMS[FUSION_ARM])

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from fastrecall.corpus import Duplicate, find_duplicates, query_text
 from fastrecall.search.arms import ARMS
+from fastrecall.search.existing import Past
 from fastrecall.study.settings import Settings
 from fastrecall.types import Corpus, Gold, GoldPair, Ids, Links
 
@@ -54,7 +55,7 @@ class Asked:
     links: Links
     unreachable: tuple[GoldPair, ...] = ()
     exclude: Ids | None = None
-    allowed: npt.NDArray[np.bool_] | None = None
+    allowed: Past | None = None
 
     @property
     def symptoms_are_new(self) -> bool:
@@ -73,12 +74,16 @@ class Asked:
             self.texts == other.texts
             and self.pairs == other.pairs
             and _same(self.exclude, other.exclude)
-            and _same(self.allowed, other.allowed)
+            and _same_past(self.allowed, other.allowed)
         )
 
 
 def _same(one: npt.NDArray[Any] | None, other: npt.NDArray[Any] | None) -> bool:
     return one is other or (one is not None and other is not None and np.array_equal(one, other))
+
+
+def _same_past(one: Past | None, other: Past | None) -> bool:
+    return one is other or (one is not None and other is not None and one.same(other))
 
 
 @dataclass(frozen=True)
