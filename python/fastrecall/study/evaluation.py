@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fastrecall import corpus as corpus_room
+from fastrecall._memory import parse_bytes
 from fastrecall._threads import resolve_threads
 from fastrecall.corpus.text import QueryMode
-from fastrecall.embedding import ModelInfo, embed, resolve_model
+from fastrecall.embedding import embed
 from fastrecall.errors import CorpusError, InputError
 from fastrecall.search.arms import ARMS, BEST, DEFAULT_ARMS, REASONING, Finder, symptom
 from fastrecall.search.best import Best
-from fastrecall.search.memory import Memory
 from fastrecall.search.reasoning import Reasoner
 from fastrecall.search.ticket_reasoning import TicketReasoning
 from fastrecall.study.answers import Answers
@@ -25,6 +26,7 @@ from fastrecall.study.breakdown import Grouped, break_down, group_pairs
 from fastrecall.study.clock import Clock
 from fastrecall.study.link_overlap import link_overlap
 from fastrecall.study.mean_intervals import mean_intervals
+from fastrecall.study.memory_of import Embedding, memory_of
 from fastrecall.study.protocols import PROTOCOLS, Asked, Case
 from fastrecall.study.reasoning_block import reasoning_block
 from fastrecall.study.record import SCHEMA, Record, versions
@@ -32,7 +34,10 @@ from fastrecall.study.rows import Rows
 from fastrecall.study.settings import Settings, one_of
 from fastrecall.study.summary import arm_blocks, gain_blocks, hits_of
 from fastrecall.study.titles import titles_of
-from fastrecall.types import Corpus, Gold, GoldPair, LinkSource
+from fastrecall.types import Corpus, Gold, GoldPair, LinkSource, VectorSource
+
+SIMILAR_NODES = 100_000
+"""Up to so many nodes every arm runs unasked under a bound on memory."""
 
 BEST_PAIRS = 1000
 """Up to so many gold pairs the arm `best` runs unasked: it takes a millisecond a question."""
@@ -78,6 +83,9 @@ def evaluate_in_full(
     threads: int | None = None,
     cache: bool | Path = True,
     seed: int = 0,
+    memory: int | str | None = None,
+    vectors: VectorSource | None = None,
+    question_vectors: Mapping[str, npt.ArrayLike] | None = None,
 ) -> Evaluation:
     """Measure how well *corpus* recalls the fixes of its own issues, and keep the rankings.
 
@@ -87,8 +95,19 @@ def evaluate_in_full(
     not count here). The other options mean what
     `Settings` says; ``threads`` defaults to all usable cores and never changes a result.
 
+    With ``memory`` (bytes, or an amount such as ``"4GB"``) texts, vectors and words stay in files
+    below the cache folder and are searched block by block, with the same results; a run that was
+    stopped goes on there. Half of the amount bounds what a search allocates; the other half has
+    room for the interpreter and the model, 40 bytes a node, and about 4 kB a gold pair. Of more
+    than `SIMILAR_NODES` nodes the arms that need more than that run only when they are named:
+    `semantic_similar` compares all nodes with each other, `best` holds all texts and vectors.
+
+    ``vectors`` of the nodes, one row each in node order, spare embedding them; questions are
+    embedded by ``model`` all the same, unless ``question_vectors`` has one for each text.
+
     Raises:
-        InputError: an unknown protocol, arm, link source or query form, or a count below 1.
+        InputError: an unknown protocol, arm, link source or query form, a count below 1, or
+            vectors that do not fit.
         CorpusError: no gold pair can be asked.
         ModelError: the embedding model cannot be had.
         RemoteError: a rerank call failed and the reasoner is told to stop then.
@@ -104,31 +123,33 @@ def evaluate_in_full(
         query=query,
         seed=seed,
     )
+    budget_of_memory = None if memory is None else parse_bytes(memory)
     clock = Clock()
     case = _case(corpus, gold, settings)
     notes = list(corpus.notes)
-    if arms is None and len(case.gold) > BEST_PAIRS:
-        settings = replace(settings, arms=tuple(arm for arm in settings.arms if arm != "best"))
+    if arms is None:
+        settings, left_out = _affordable(case, bounded=memory is not None)
         case = replace(case, settings=settings)
-        notes.append(
-            f"the arm 'best' is left out, for {len(case.gold)} pairs would take it long; "
-            "name the arms to have it (--arm semantic_prs --arm best)"
-        )
+        notes += left_out
     asked = _ask(case, required=protocols is not None)
     clock.lap("links and gold")
 
-    texts = _texts(corpus, asked, settings)
-    info = resolve_model(model, cache=cache)
-    vectors = embed(texts, model=model, threads=threads, cache=cache)
+    embedding = Embedding(model, threads, cache, vectors, question_vectors)
+    searched = memory_of(
+        corpus,
+        _texts(corpus, asked, settings),
+        embedding,
+        neighbours=settings.neighbours,
+        budget=budget_of_memory,
+    )
     wordings = sorted({text for question in asked.values() for text in question.texts})
-    of_wordings = embed(wordings, model=model, threads=threads, cache=cache, kind="query")
+    of_wordings = embedding.of_questions(wordings)
     best = _best(case, asked, model=model, threads=threads, cache=cache)
     clock.lap("embedding")
 
-    memory = Memory(tuple(texts), vectors, corpus.is_pr, settings.neighbours, threads)
     row = {text: i for i, text in enumerate(wordings)}
     reasoning = None if reasoner is None else TicketReasoning(reasoner, corpus.tickets)
-    asking = Asking(memory, asked, row, of_wordings, settings, reasoning, best)
+    asking = Asking(searched, asked, row, of_wordings, settings, reasoning, best)
     rows = Rows(case)
     own_first: dict[str, int | None] = {}
     breakdowns: dict[str, Any] = {}
@@ -158,7 +179,7 @@ def evaluate_in_full(
             "schema": SCHEMA,
             "versions": versions(),
             "settings": settings.as_dict(),
-            "model": _model_block(info),
+            "model": _model_block(embedding),
             "corpus": _corpus_block(corpus, case.gold, notes),
             "protocols": blocks,
             "gain": gains,
@@ -171,6 +192,27 @@ def evaluate_in_full(
         | ({} if reasoning is None else {"reasoning": _reasoning_block(reasoning, settings)})
     )
     return Evaluation(record, corpus, asked, asking.found)
+
+
+def _affordable(case: Case, *, bounded: bool) -> tuple[Settings, list[str]]:
+    """The settings without the arms that nobody asked for and that take too much, and notes."""
+    settings, notes = case.settings, []
+    pairs, nodes = len(case.gold), len(case.corpus)
+    left_out: dict[str, str] = {}
+    if bounded and nodes > SIMILAR_NODES:
+        left_out["best"] = f"it would hold the texts and vectors of {nodes:,} nodes in memory"
+        left_out["semantic_similar"] = f"it would compare {nodes:,} nodes with each other"
+        left_out["semantic_similar_uncut"] = "so would it"
+    elif pairs > BEST_PAIRS:
+        left_out["best"] = f"{pairs} pairs would take it long"
+    for arm, reason in left_out.items():
+        if arm in settings.arms:
+            settings = replace(settings, arms=tuple(one for one in settings.arms if one != arm))
+            notes.append(
+                f"the arm '{arm}' is left out, for {reason}; "
+                f"name the arms to have it (--arm semantic_prs --arm {arm})"
+            )
+    return settings, notes
 
 
 def _best(
@@ -287,7 +329,10 @@ def _reasoning_block(reasoning: TicketReasoning, settings: Settings) -> dict[str
     return reasoning_block(reasoning.reasoner, reasoning.results, top=settings.budget)
 
 
-def _model_block(model: ModelInfo) -> dict[str, Any]:
+def _model_block(embedding: Embedding) -> dict[str, Any]:
+    if embedding.nodes is not None and embedding.questions is not None:
+        return {"id": "given", "dim": embedding.nodes.dim}
+    model = embedding.info()
     return {
         "id": model.id,
         "revision": model.revision,
