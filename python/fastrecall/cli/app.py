@@ -26,6 +26,7 @@ COMMANDS = {
     "code-eval": ("fastrecall.cli.code_eval", "Measure how well code search answers questions."),
     "grep": ("fastrecall.cli.grep", "Find code by its syntax."),
     "fetch": ("fastrecall.cli.fetch", "Bring a repository's issues and pull requests here."),
+    "dataset": ("fastrecall.cli.dataset", "Store a corpus that does not fit in memory."),
     "index": ("fastrecall.cli.index", "Prepare a corpus for search and for assistants."),
     "search": ("fastrecall.cli.search", "Find the past tickets that answer a symptom."),
     "serve": ("fastrecall.cli.serve", "Serve recall to assistants (MCP over stdin and stdout)."),

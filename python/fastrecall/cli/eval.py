@@ -34,6 +34,17 @@ if TYPE_CHECKING:
 @asking_options
 @click.option("--arm", "arms", multiple=True, metavar="NAME", help="Only these arms; repeatable.")
 @model_options
+@click.option(
+    "--memory",
+    metavar="AMOUNT",
+    help="Keep texts and vectors in files, and hold no more than this, such as 4GB.",
+)
+@click.option(
+    "--vectors",
+    "vectors_place",
+    type=click.Path(),
+    help="Vectors of the nodes, made with --model: a folder of Arrow, Parquet or .npy files.",
+)
 @reasoning_options
 @record_options
 @click.option("--html", type=click.Path(), help="Write a page with charts and all pairs.")
@@ -66,6 +77,7 @@ def command(
     record_file: Path | None,
     replay_file: Path | None,
     no_cache: bool,
+    vectors_place: str | None,
     as_json: bool,
     out: str | None,
     markdown: str | None,
@@ -81,15 +93,16 @@ def command(
 ) -> int:
     """Measure how well the past of CORPUS is recalled.
 
-    CORPUS is a folder with prs.json and issues.json (or .gz, JSON lines, Parquet), or OWNER/NAME
-    after `fastrecall fetch`; without it, a generated demo is measured (demo:20000 is one of 20,000
-    tickets). Each gold pair asks with an issue's title and counts a hit when the PR that fixed it
-    is among the returned nodes.
+    CORPUS is a folder with prs.json and issues.json (or .gz, JSON lines, Parquet), OWNER/NAME after
+    `fastrecall fetch`, or what `fastrecall dataset` wrote; without it, a generated demo is measured
+    (demo:20000 is one of 20,000 tickets). Each gold pair asks with an issue's title and counts a
+    hit when the PR that fixed it is among the returned nodes.
 
     Exit codes: 0 done and every gate passed, 1 a gate failed, 2 bad input.
     """
     from fastrecall._files import atomic_write
     from fastrecall._term import note
+    from fastrecall.dataset import VectorDataset
     from fastrecall.report.html import render_html
     from fastrecall.report.page import templating
     from fastrecall.study.evaluation import evaluate_in_full
@@ -111,6 +124,9 @@ def command(
         window_issues=window_issues,
         author_filter=author_filter,
     )
+    everything = None
+    if with_stats:
+        everything, _ = read_corpus(corpus, prs=prs, issues=issues, **UNCUT)
     if gold is not None and not loaded.titles_only:
         for line in gold_differences(loaded, gold, sources):
             note(line)
@@ -130,17 +146,18 @@ def command(
             arms=arms or None,
             reasoner=reasoner,
             cache=not no_cache,
+            vectors=None if vectors_place is None else VectorDataset(vectors_place),
             **options,
         )
     record = evaluation.record
-    if with_stats:
-        everything, _ = read_corpus(corpus, prs=prs, issues=issues, **UNCUT)
+    if everything is not None:
         found = project_stats(
             everything,
             links=sources,
             cache=not no_cache,
             model=options["model"],
             threads=options["threads"],
+            memory=options["memory"],
         )
         record = Record({**record, "stats": found})
     if trec:

@@ -39,6 +39,11 @@ from fastrecall.types import LINK_SOURCES
     help="A TOML file with more traces and automation accounts (docs/stats.md).",
 )
 @model_options
+@click.option(
+    "--memory",
+    metavar="AMOUNT",
+    help="Hold no more than this, such as 4GB; near titles of too many tickets are left out.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--html", type=click.Path(), help="Write the tables as a page.")
 def command(

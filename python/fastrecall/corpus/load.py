@@ -139,10 +139,11 @@ def find_material(
     if isinstance(source, str) and source.partition(":")[0] == "demo":
         from fastrecall.corpus.demo import demo_material, nodes_named
 
-        return demo_material(nodes=nodes_named(source))
+        made = demo_material(nodes=nodes_named(source))
+        return made if name is None else made._replace(name=name)
     if source is not None and is_dataset(source):
         known = Manifest.read(Path(source))
-        files = find_sources(Path(source))
+        files = [Source.at(path, None) for path in corpus_files(source)]
         return Material(files, name or known.name, known.generated, known.notes)
     sources: list[Source] = []
     fetched = None
@@ -179,6 +180,8 @@ def corpus_files(source: str | os.PathLike[str]) -> list[Path]:
     """
     if os.fspath(source).partition(":")[0] == "demo":
         return []
+    if is_dataset(source):
+        return [Path(source) / file.name for file in Manifest.read(Path(source)).files]
     fetched = _fetched(source)
     sources = find_sources(Path(source)) if fetched is None else fetched[1]
     return [Path(one.where) for one in sources]

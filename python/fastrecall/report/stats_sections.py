@@ -142,15 +142,18 @@ def _titles(stats: Block) -> Section:
     for kind, noun in _WORKS.items():
         for how in ("exact", "near"):
             block = stats["titles"][kind][how]
+            if block is None:  # it would have taken too much memory: a note says so
+                continue
             rows.append(
                 (f"{noun}s, {how}", count(block["groups"]), count(block["tickets"]),
                  _days(block["median_days_between"]))
             )  # fmt: skip
     tables = list(_table(("titles", "groups", "tickets", "back after (median)"), rows))
     for kind, noun in _WORKS.items():
+        titles = stats["titles"][kind]
         named = [
             (count(one["size"]), _days(one["median_days_between"]), one["title"])
-            for one in stats["titles"][kind]["near"]["top"][:_GROUPS]
+            for one in (titles["near"] or titles["exact"])["top"][:_GROUPS]
         ]
         tables += _table((f"{noun}s", "back after", "title of the first"), named)
     return Section(

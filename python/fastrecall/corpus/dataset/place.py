@@ -17,6 +17,9 @@ from fastrecall.types import WindowCut
 
 FORMAT = 1
 MANIFEST = "dataset.json"
+BUILDING = ".building"
+"""The folder with the scratch files of a dataset in the making."""
+
 _KIND = "fastrecall tickets"
 
 
@@ -80,6 +83,11 @@ class Manifest:
         path = folder / MANIFEST
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise CorpusError(
+                f"{folder}: the dataset was begun and not finished; write it again with: "
+                "fastrecall dataset"
+            ) from error
         except (OSError, ValueError) as error:
             raise damaged(path, f"it cannot be read ({error})") from error
         if not isinstance(document, dict) or document.pop("kind", None) != _KIND:
@@ -116,12 +124,13 @@ def shown_format(document: Mapping[str, Any]) -> str:
 
 
 def is_dataset(place: str | os.PathLike[str]) -> bool:
-    """Whether a dataset of tickets lies there, whole or damaged.
+    """Whether a dataset of tickets lies there: whole, damaged, or begun and not finished.
 
     >>> is_dataset("demo")
     False
     """
-    return os.path.exists(Path(place) / MANIFEST)  # noqa: PTH110 - Path.exists raises on long names
+    # Path.exists raises when a name is too long.
+    return any(os.path.exists(Path(place) / name) for name in (MANIFEST, BUILDING))  # noqa: PTH110
 
 
 def damaged(path: Path, what: str) -> CorpusError:

@@ -23,7 +23,14 @@ from fastrecall.corpus.build import corpus_fingerprint
 from fastrecall.corpus.dataset.choice import Kept, OtherTime, choose
 from fastrecall.corpus.dataset.keys import KeyFiles
 from fastrecall.corpus.dataset.opened import BLOCK, checksum, open_dataset
-from fastrecall.corpus.dataset.place import MANIFEST, Cut, Manifest, StoredFile, is_dataset
+from fastrecall.corpus.dataset.place import (
+    BUILDING,
+    MANIFEST,
+    Cut,
+    Manifest,
+    StoredFile,
+    is_dataset,
+)
 from fastrecall.corpus.dataset.rows import RowFiles, file_starts
 from fastrecall.corpus.load import (
     Material,
@@ -40,7 +47,6 @@ from fastrecall.types import Corpus, Ticket
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_BUILDING = ".building"
 _LOCK = ".lock"
 _LEAST_MEMORY = 1 << 26
 MEMORY = 1 << 30
@@ -94,24 +100,26 @@ def write_dataset(
     _check_free(folder, material)
     busy = f"another process is writing {folder}; wait until it is done"
     with locked(folder / _LOCK, busy=busy), _cannot_write(folder):
-        building = folder / _BUILDING
-        shutil.rmtree(building, ignore_errors=True)
+        conversion = _Conversion(material, folder, cut, budget)
+        shutil.rmtree(conversion.building, ignore_errors=True)
         try:
-            _Conversion(material, folder, building, cut, budget).run()
+            conversion.run()
+        except BaseException:
+            conversion.remove_files()
+            raise
         finally:
-            shutil.rmtree(building, ignore_errors=True)
+            # Last: while it is there, files without a manifest are known for what they are.
+            shutil.rmtree(conversion.building, ignore_errors=True)
     return open_dataset(folder)
 
 
 class _Conversion:
     """One conversion, step by step."""
 
-    def __init__(
-        self, material: Material, folder: Path, building: Path, cut: Cut, memory: int
-    ) -> None:
+    def __init__(self, material: Material, folder: Path, cut: Cut, memory: int) -> None:
         self.material = material
         self.folder = folder
-        self.building = building
+        self.building = folder / BUILDING
         self.cut = cut
         self.memory = memory
         self.build = uuid.uuid4().hex[:8]
@@ -154,7 +162,7 @@ class _Conversion:
             notes=(*self.material.notes, *notes, *kept.notes, *mending_notes(reader)),
             versions={"fastrecall": _core.__version__, "pyarrow": pyarrow.__version__},
         ).write(self.folder)
-        self._remove_others({file.name for file in (*files, *columns.values())})
+        self.remove_files(keep={file.name for file in (*files, *columns.values())})
 
     def _tickets(self, reader: RecordReader, notes: list[str]) -> Iterator[tuple[int, Ticket, int]]:
         """All tickets, with the place of their record among all, and when they were updated."""
@@ -231,11 +239,12 @@ class _Conversion:
         path = self.folder / name
         return StoredFile(name, rows, path.stat().st_size, checksum(path))
 
-    def _remove_others(self, kept: set[str]) -> None:
-        """Remove what earlier datasets, or work on one that was killed, left here."""
+    def remove_files(self, keep: set[str] | None = None) -> None:
+        """Remove the files of this conversion; or, what is to be *kept*, all others."""
+        own = f"-{self.build}"
         for pattern in ("tickets-*.parquet", "*.npy"):
             for path in self.folder.glob(pattern):
-                if path.name not in kept:
+                if own in path.name if keep is None else path.name not in keep:
                     with contextlib.suppress(OSError):  # open elsewhere: goes next time
                         path.unlink()
 
@@ -271,7 +280,7 @@ def _check_free(folder: Path, material: Material) -> None:
         raise CacheError(
             f"cannot write {folder}: {error.strerror or error}; choose another folder"
         ) from error
-    ours = is_dataset(folder) or _BUILDING in there or _LOCK in there
+    ours = is_dataset(folder) or BUILDING in there or _LOCK in there
     if there and not ours:
         raise CacheError(
             f"{folder} holds other things ({', '.join(sorted(there)[:3])}); "

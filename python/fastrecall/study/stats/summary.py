@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from fastrecall._memory import parse_bytes
 from fastrecall.corpus import find_links
 from fastrecall.embedding import embed, resolve_model
 from fastrecall.errors import InputError
@@ -37,6 +38,8 @@ TOP = 10
 _KINDS: tuple[tuple[Kind, str], ...] = (("issue", "issues"), ("pr", "prs"))
 _WORDS = ("flaky", "regression")
 _TITLE_CHARACTERS = 120
+_BYTES_OF_TITLE = 8192
+"""What a title takes that is compared with all others: its text, its vector three times, lists."""
 
 
 def project_stats(
@@ -49,6 +52,7 @@ def project_stats(
     model: str = "minilm",
     threads: int | None = None,
     cache: bool | Path = True,
+    memory: int | str | None = None,
 ) -> dict[str, Any]:
     """What a corpus tells about coding agents, automation, and work that returns.
 
@@ -61,6 +65,10 @@ def project_stats(
         model: the embedding model for titles.
         threads: threads to use; never changes a figure.
         cache: where vectors are kept, as for `fastrecall.embed`.
+        memory: bytes, or an amount such as ``"4GB"``: titles that are nearly the same are looked
+            for only where the vectors of all titles and what comparing them takes stay below it;
+            else ``near`` is None, and a note says so. All else reads the tickets one by one and
+            holds their titles' groups, about 200 bytes a ticket.
 
     Returns:
         A document of plain values; equal input gives equal figures, apart from ``timings``.
@@ -76,6 +84,7 @@ def project_stats(
     """
     if not -1.0 <= threshold <= 1.0:
         raise InputError(f"threshold is {threshold}; expected a cosine from -1 to 1")
+    most = None if memory is None else parse_bytes(memory) // _BYTES_OF_TITLE
     rules = load_rules(traces)
     began = time.perf_counter()
     found = find_traces(corpus, rules)
@@ -97,9 +106,15 @@ def project_stats(
     }
     figures = time.perf_counter()
     document["titles"] = {
-        plural: _titles_block(corpus, kind, threshold, top, model, threads, cache)
+        plural: _titles_block(corpus, kind, threshold, top, model, threads, cache, most)
         for kind, plural in _KINDS
     }
+    document["corpus"]["notes"] += [
+        f"{plural}: titles that are nearly the same were not looked for, since vectors of all "
+        "titles take more than --memory"
+        for plural, block in document["titles"].items()
+        if block["near"] is None
+    ]
     ended = time.perf_counter()
     document["timings"] = {
         "figures": round(figures - began, 3),
@@ -217,8 +232,11 @@ def _titles_block(
     model: str,
     threads: int | None,
     cache: bool | Path,
+    most: int | None,
 ) -> dict[str, Any]:
     exact = exact_groups(corpus, kind)
+    if most is not None and len(exact) > most:
+        return {"exact": group_block(corpus, exact, top), "near": None}
     firsts = corpus.read(group[0] for group in exact)
     titles = [ticket.title[:_TITLE_CHARACTERS] for _, ticket in firsts]
     near: Groups = exact

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Sequence
 
@@ -32,12 +33,15 @@ def exact_groups(corpus: Corpus, kind: Kind) -> Groups:
 
     Groups of one are there as well. Titles without any letter say nothing, and stay alone.
     """
-    groups: dict[str, list[int]] = {}
+    # Digests, for millions of titles would take many times the memory.
+    groups: dict[bytes, list[int]] = {}
     for node, ticket in enumerate(corpus.tickets):
         if ticket.kind == kind:
             title = normal_title(ticket.title)
             says = any(character.isalpha() for character in title)
-            groups.setdefault(title if says else f"{title} {node}", []).append(node)
+            named = title if says else f"{title} {node}"
+            digest = hashlib.blake2b(named.encode("utf-8", "surrogatepass"), digest_size=16)
+            groups.setdefault(digest.digest(), []).append(node)
     return [tuple(nodes) for nodes in groups.values()]
 
 
