@@ -30,6 +30,7 @@ def main() -> None:
     parser.add_argument("--vectors", type=Path)
     parser.add_argument("--queries", type=Path)
     parser.add_argument("--texts", type=Path, help="folder that harness.data.text_folder made")
+    parser.add_argument("--tickets", type=Path, help="folder that harness.data.ticket_folder made")
     parser.add_argument("--work", type=Path, help="folder of what is made on the way")
     parser.add_argument("--memory", default="2GB", help="what fastrecall is told (default 2GB)")
     parser.add_argument("--limit", type=int, default=4_000_000_000, help="bytes of address space")
@@ -134,6 +135,46 @@ class Rows:
         return rows.reshape(-1, self.dim)
 
 
+def store(given: argparse.Namespace) -> dict[str, Any]:
+    """Write tickets in JSON lines as a dataset."""
+    from fastrecall.corpus import write_dataset
+
+    start = time.perf_counter()
+    corpus = write_dataset(
+        given.tickets / "tickets", given.work / "set", author_filter=None, memory=given.memory
+    )
+    seconds = time.perf_counter() - start
+    size = sum(path.stat().st_size for path in (given.work / "set").iterdir())
+    return {"seconds": seconds, "tickets": len(corpus), "bytes": size}
+
+
+def evaluate(given: argparse.Namespace) -> dict[str, Any]:
+    """Evaluate 293 gold pairs in all protocols, from opening the dataset to the record.
+
+    With memory 0, a corpus and vectors that are held whole; for the comparison only.
+    """
+    import fastrecall as fr
+    from fastrecall.corpus import gold_from_rows, read_gold
+    from fastrecall.dataset import VectorDataset
+
+    start = time.perf_counter()
+    whole = given.memory == "0"
+    corpus = fr.load_corpus(given.work / "set")
+    record = fr.evaluate(
+        corpus,
+        gold=gold_from_rows(corpus, read_gold(given.tickets / "gold.csv")),
+        vectors=VectorDataset(given.vectors),
+        arms=("semantic", "semantic_prs", "bm25", "hybrid", "causal", "hybrid_causal"),
+        cache=given.work / "cache",
+        memory=None if whole else given.memory,
+        threads=given.threads,
+    )
+    seconds = time.perf_counter() - start
+    name = "whole_record" if whole else "record"
+    (given.work / f"{name}.json").write_text(record.to_json(), encoding="utf-8")
+    return {"seconds": seconds, "timings": record["timings"]}
+
+
 def build(given: argparse.Namespace) -> dict[str, Any]:
     """Build an HNSW index from a file, and save it."""
     from fastrecall import HNSW
@@ -191,6 +232,8 @@ JOBS = {
     "count": count,
     "words": words,
     "whole_words": whole_words,
+    "store": store,
+    "evaluate": evaluate,
     "build": build,
     "hnsw": hnsw,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -143,6 +144,28 @@ def text_folder(count: int) -> tuple[Path, str]:
     questions = [title for title in titles if title][:293]
     (folder / "questions.json").write_text(json.dumps(questions), encoding="utf-8")
     return folder, name
+
+
+def ticket_folder(count: int) -> Path:
+    """As many generated tickets as one likes, in JSON lines, and 293 of their gold pairs."""
+    from fastrecall.corpus.demo import demo_material, planted
+
+    folder = BUILD / "data" / f"tickets-{count}"
+    if (folder / "gold.csv").exists():
+        return folder
+    (folder / "tickets").mkdir(parents=True, exist_ok=True)
+    titles: dict[int, str] = {}
+    for source in demo_material(nodes=count).sources:
+        with (folder / "tickets" / f"{source.where}.jsonl").open("w", encoding="utf-8") as file:
+            for record in source.records():
+                titles[record["number"]] = record["title"]
+                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+    pairs = Random(4).sample(sorted(planted(nodes=count).published_pairs), 293)
+    with (folder / "gold.csv").open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(("issue", "pr", "query", "pr_title"))
+        lines.writerows((issue, pr, titles[issue], titles[pr]) for issue, pr in sorted(pairs))
+    return folder
 
 
 def mixed_files(count: int) -> tuple[Path, Path, str]:

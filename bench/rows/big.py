@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -37,6 +38,7 @@ class BigRow:
         asked = np.load(queries)[:QUERIES]
         data.best_scores(vectors, asked[:CHECKED], TOP, name="mixed-queries")
         data.text_folder(count)
+        data.ticket_folder(count)
 
     @contextmanager
     def open(self, settings: Settings) -> Iterator[Opened]:
@@ -51,12 +53,14 @@ class _Run:
         self.threads, self.count, self.extra = max(settings.thread_counts), count, extra
         self.vectors, self.queries, _ = data.mixed_files(count)
         self.texts = data.text_folder(count)[0]
+        self.tickets = data.ticket_folder(count)
         self.work = BUILD / "big" / str(count)
         self.work.mkdir(parents=True, exist_ok=True)
         self.peaks: dict[str, list[int]] = {}
 
     def measure(self) -> list[Measurement]:
         measured = [*self._exact(), *self._neighbours(), *self._words(), *self._hnsw()]
+        measured += self._evaluation()
         for work, peaks in self.peaks.items():
             gigabytes = [peak / 1e9 for peak in peaks]
             measured.append(self._line(f"{work}, most memory resident", "GB", 4.0, gigabytes))
@@ -110,6 +114,34 @@ class _Run:
             ),
         ]
 
+    def _evaluation(self) -> list[Measurement]:
+        work = f"eval of {QUERIES} pairs on {self.count:,} tickets and vectors in files"
+        less = ("--memory", "1GB")  # the mapped vectors count as address space, too
+        stored = self._job(f"dataset of {self.count:,} tickets", "store", *less)
+        shutil.rmtree(self.work / "cache", ignore_errors=True)
+        first = self._job(f"{work}, first", "evaluate", *less)
+        again = self._job(f"{work}, words counted before", "evaluate", *less)
+        self._job("", "evaluate", "--limit", "0", "--memory", "0")
+        one, other = (
+            json.loads((self.work / f"{name}.json").read_text("utf-8"))
+            for name in ("record", "whole_record")
+        )
+        del one["timings"], other["timings"]
+        right = float(one == other)
+        self.extra["evaluation"] = {"dataset bytes": stored["bytes"], "first": first["timings"]}
+        return [
+            self._line(f"dataset of {self.count:,} tickets", "s", 300.0, [stored["seconds"]]),
+            self._line(f"{work}, first", "s", 300.0, [first["seconds"]], recall=right, enough=1.0),
+            self._line(
+                f"{work}, words counted before",
+                "s",
+                180.0,
+                [again["seconds"]],
+                recall=right,
+                enough=1.0,
+            ),
+        ]
+
     def _hnsw(self) -> list[Measurement]:
         work = f"HNSW over {self.count:,} vectors, float16"
         built = self._job(f"{work}, build and save", "build")
@@ -138,7 +170,8 @@ class _Run:
         """Run a job of `bench/big.py`; remembers what it held at most."""
         command = [sys.executable, str(ROOT / "bench" / "big.py"), job]
         command += ["--vectors", str(self.vectors), "--queries", str(self.queries)]
-        command += ["--texts", str(self.texts), "--work", str(self.work)]
+        command += ["--texts", str(self.texts), "--tickets", str(self.tickets)]
+        command += ["--work", str(self.work)]
         command += ["--threads", str(self.threads), "--limit", str(LIMIT), *options]
         done = subprocess.run(command, cwd=ROOT / "bench", capture_output=True, text=True)
         if done.returncode != 0:
