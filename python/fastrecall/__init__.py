@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fastrecall.corpus import load_corpus
+    from fastrecall.corpus import load_corpus, write_dataset
     from fastrecall.dataset import VectorDataset, VectorWriter
     from fastrecall.embedding import embed
     from fastrecall.embedding.stream import embed_to_dataset
@@ -40,6 +40,7 @@ _HOMES = {
     "open_index": "fastrecall.search.index.opening",
     "rrf": "fastrecall.search.fuse",
     "wilson": "fastrecall.measure.intervals",
+    "write_dataset": "fastrecall.corpus",
 }
 
 __all__ = [
@@ -58,6 +59,7 @@ __all__ = [
     "open_index",
     "rrf",
     "wilson",
+    "write_dataset",
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -87,6 +88,14 @@ def test_real_corpora_are_the_same(tmp_path: Path, corpora: Path, name: str) -> 
     assert_same(load_corpus(tmp_path / "set", **options), known)
 
 
+def test_tickets_are_small_to_send(tmp_path: Path, known: Corpus) -> None:
+    texts = room.node_texts(write_dataset(DEMO, tmp_path))
+    texts[7]
+    sent = pickle.dumps(texts)
+    assert len(sent) < 5000
+    assert list(pickle.loads(sent)) == list(room.node_texts(known))
+
+
 def test_a_dataset_is_a_source_itself(tmp_path: Path, known: Corpus) -> None:
     write_dataset(DEMO, tmp_path / "all")
     again = write_dataset(tmp_path / "all", tmp_path / "again")
@@ -133,6 +142,11 @@ def test_other_folders_are_left_alone(tmp_path: Path) -> None:
     with pytest.raises(CacheError, match=r"holds other things \(letter.txt\)"):
         write_dataset(source, other)
     assert [path.name for path in other.iterdir()] == ["letter.txt"]
+    (other / "codes-mine.npy").write_bytes(b"mine")
+    (other / ".lock").touch()
+    with pytest.raises(CacheError, match="holds other things"):
+        write_dataset(source, other)
+    assert (other / "codes-mine.npy").exists()
 
 
 def test_a_failure_leaves_nothing_half_written(

@@ -59,11 +59,12 @@ class DatasetTickets(LazyTickets):
     """The tickets of a dataset, in node order.
 
     Every file is checked when it is first read. At most `_BLOCKS_HELD` blocks of `BLOCK` tickets
-    are held. Not to be shared by threads.
+    are held. Not to be shared by threads; pickled, it is a path and the manifest.
     """
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
-        self._folder = folder
+        self._folder = folder.absolute()
+        self._manifest = manifest
         self._files = manifest.files
         self._starts = [0, *accumulate(file.rows for file in manifest.files)]
         self._readers: OrderedDict[int, pq.ParquetFile] = OrderedDict()
@@ -79,6 +80,9 @@ class DatasetTickets(LazyTickets):
             untitled=arrays["untitled"],
             tells_closes=manifest.tells_closes,
         )
+
+    def __reduce__(self) -> tuple[type[DatasetTickets], tuple[Path, Manifest]]:
+        return DatasetTickets, (self._folder, self._manifest)
 
     def __len__(self) -> int:
         return self._starts[-1]

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LOCK = ".lock"
+_COLUMNS = ("codes", "created_at", "untitled")
 _LEAST_MEMORY = 1 << 26
 MEMORY = 1 << 30
 """Bytes that a conversion takes unless it is told otherwise."""
@@ -141,10 +142,7 @@ class _Conversion:
         with progress("writing", len(kept.records)) as advance:
             tables = (rows.table(file) for file in range(len(starts) - 1))
             fingerprint = corpus_fingerprint(self._written(tables, files, advance))
-        columns = {
-            name: self._write_column(name, getattr(kept, name))
-            for name in ("codes", "created_at", "untitled")
-        }
+        columns = {name: self._write_column(name, getattr(kept, name)) for name in _COLUMNS}
         import pyarrow
 
         from fastrecall import _core
@@ -242,7 +240,7 @@ class _Conversion:
     def remove_files(self, keep: set[str] | None = None) -> None:
         """Remove the files of this conversion; or, what is to be *kept*, all others."""
         own = f"-{self.build}"
-        for pattern in ("tickets-*.parquet", "*.npy"):
+        for pattern in ("tickets-*-*.parquet", *(f"{name}-*.npy" for name in _COLUMNS)):
             for path in self.folder.glob(pattern):
                 if own in path.name if keep is None else path.name not in keep:
                     with contextlib.suppress(OSError):  # open elsewhere: goes next time
@@ -280,8 +278,7 @@ def _check_free(folder: Path, material: Material) -> None:
         raise CacheError(
             f"cannot write {folder}: {error.strerror or error}; choose another folder"
         ) from error
-    ours = is_dataset(folder) or BUILDING in there or _LOCK in there
-    if there and not ours:
+    if not is_dataset(folder) and not set(there) <= {_LOCK}:
         raise CacheError(
             f"{folder} holds other things ({', '.join(sorted(there)[:3])}); "
             f"choose a new folder, or one with a dataset ({MANIFEST})"
