@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 BLOCK = 1024
 """Tickets of a row group: what is read, and held, for the sake of one."""
 
+_BYTES_HELD = 1 << 25
+"""Of texts in the blocks that are held, when there are several."""
+
 _BLOCKS_HELD = 16
 _OPEN_FILES = 16
 _READ_AT_ONCE = 1 << 22
@@ -59,7 +62,8 @@ class DatasetTickets(LazyTickets):
     """The tickets of a dataset, in node order.
 
     Every file is checked when it is first read. At most `_BLOCKS_HELD` blocks of `BLOCK` tickets
-    are held. Not to be shared by threads; pickled, it is a path and the manifest.
+    are held, fewer where texts are long. Not to be shared by threads; pickled, it is a path and the
+    manifest.
     """
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
@@ -69,7 +73,8 @@ class DatasetTickets(LazyTickets):
         self._starts = [0, *accumulate(file.rows for file in manifest.files)]
         self._readers: OrderedDict[int, pq.ParquetFile] = OrderedDict()
         self._checked: set[int] = set()
-        self._blocks: OrderedDict[int, list[Ticket]] = OrderedDict()
+        self._blocks: OrderedDict[int, tuple[list[Ticket], int]] = OrderedDict()
+        self._held = 0
         for file in manifest.files:
             _check_size(folder, file)
         arrays = {name: _mapped(folder, file) for name, file in manifest.columns.items()}
@@ -106,25 +111,29 @@ class DatasetTickets(LazyTickets):
     def __iter__(self) -> Iterator[Ticket]:
         for file, stored in enumerate(self._files):
             for group in range(-(-stored.rows // BLOCK)):
-                yield from self._read(file, group)
+                yield from self._read(file, group)[0]
 
     def _block(self, file: int, group: int) -> list[Ticket]:
         key = self._starts[file] + group * BLOCK
-        block = self._blocks.get(key)
-        if block is None:
-            block = self._blocks[key] = self._read(file, group)
-            if len(self._blocks) > _BLOCKS_HELD:
-                self._blocks.popitem(last=False)
-        else:
+        if key in self._blocks:
             self._blocks.move_to_end(key)
-        return block
+        else:
+            self._blocks[key] = self._read(file, group)
+            self._held += self._blocks[key][1]
+            while len(self._blocks) > 1 and (
+                self._held > _BYTES_HELD or len(self._blocks) > _BLOCKS_HELD
+            ):
+                self._held -= self._blocks.popitem(last=False)[1][1]
+        return self._blocks[key][0]
 
-    def _read(self, file: int, group: int) -> list[Ticket]:
+    def _read(self, file: int, group: int) -> tuple[list[Ticket], int]:
+        """The tickets of a block, and the bytes that they say."""
         import pyarrow as pa
 
         stored = self._files[file]
         try:
-            tickets = tickets_of(self._reader(file).read_row_group(group, use_threads=False))
+            table = self._reader(file).read_row_group(group, use_threads=False)
+            tickets = tickets_of(table)
         except (pa.ArrowException, OSError, ValueError) as error:
             if isinstance(error, CorpusError):
                 raise
@@ -132,7 +141,7 @@ class DatasetTickets(LazyTickets):
             raise damaged(self._folder / stored.name, f"it cannot be read ({reason})") from error
         if len(tickets) != min(BLOCK, stored.rows - group * BLOCK):
             raise damaged(self._folder / stored.name, f"block {group} has {len(tickets)} tickets")
-        return tickets
+        return tickets, table.nbytes
 
     def _reader(self, file: int) -> pq.ParquetFile:
         import pyarrow.parquet as pq
