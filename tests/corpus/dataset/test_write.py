@@ -176,7 +176,7 @@ def test_a_source_that_changes_meanwhile_is_told(
         return choose(*args, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(write, "choose", meddle)
-    with pytest.raises(CorpusError, match="changed while it was read"):
+    with pytest.raises(CorpusError, match="was changed while it was read"):
         write_dataset(source, tmp_path / "set")
     assert not (tmp_path / "set" / "dataset.json").exists()
 

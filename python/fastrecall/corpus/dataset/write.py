@@ -127,17 +127,15 @@ class _Conversion:
         self.firsts: list[int] = []
 
     def run(self) -> None:
-        before = self._states()
         reader = self.material.reader()
         notes: list[str] = []
-        kept = self._choose(reader, notes)
-        if not len(kept.records):
-            raise nothing_kept(self.material, kept.cut)
-        starts = file_starts(kept.sizes)
-        rows = RowFiles(self.building / "rows", starts, memory=self.memory // 4)
-        self._sort(kept, rows)
-        if self._states() != before:
-            raise self._changed()
+        with self.material.unchanged():
+            kept = self._choose(reader, notes)
+            if not len(kept.records):
+                raise nothing_kept(self.material, kept.cut)
+            starts = file_starts(kept.sizes)
+            rows = RowFiles(self.building / "rows", starts, memory=self.memory // 4)
+            self._sort(kept, rows)
         files: list[StoredFile] = []
         with progress("writing", len(kept.records)) as advance:
             tables = (rows.table(file) for file in range(len(starts) - 1))
@@ -246,14 +244,9 @@ class _Conversion:
                     with contextlib.suppress(OSError):  # open elsewhere: goes next time
                         path.unlink()
 
-    def _states(self) -> list[tuple[int, int]]:
-        """What tells whether the files changed, where sources are files."""
-        states = [path.stat() for path in self.material.files]
-        return [(state.st_size, state.st_mtime_ns) for state in states]
-
     def _changed(self) -> CorpusError:
         return CorpusError(
-            f"{self.material.where}: changed while it was read; run it again when nobody writes"
+            f"{self.material.where}: was changed while it was read; run the command again"
         )
 
 
