@@ -71,7 +71,7 @@ def test_a_folder_of_each_format_answers_as_it_did(archive: Path, tmp_path: Path
 def test_a_folder_without_what_answers_need_is_refused(archive: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(tmp_path)
-    with pytest.raises(CacheError, match="has format 1, .* build it again: fastrecall index"):
+    with pytest.raises(CacheError, match=r"has format 1, .* build it again: fastrecall index"):
         fr.open_index(tmp_path)
 
 

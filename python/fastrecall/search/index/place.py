@@ -113,8 +113,9 @@ def read_manifest(folder: Path) -> Manifest | None:
 def _rebuild(document: Mapping[str, Any]) -> str:
     """The command that builds an index of another version anew, as far as it tells."""
     source = document.get("source")
-    named = isinstance(source, str) and source
-    return f"fastrecall index {shlex.quote(source)}" if named else "fastrecall index"
+    if isinstance(source, str) and source:
+        return f"fastrecall index {shlex.quote(source)}"
+    return "fastrecall index"
 
 
 def damaged(path: Path, what: str) -> CacheError:
