@@ -2,5 +2,7 @@
 
 from fastrecall.execution.base import Executor
 from fastrecall.execution.local import LocalExecutor
+from fastrecall.execution.named import EXECUTORS, executor_named
+from fastrecall.execution.ray import RayExecutor
 
-__all__ = ["Executor", "LocalExecutor"]
+__all__ = ["EXECUTORS", "Executor", "LocalExecutor", "RayExecutor", "executor_named"]

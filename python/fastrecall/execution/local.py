@@ -20,6 +20,12 @@ class LocalExecutor:
     def __init__(self, *, threads: int | None = None) -> None:
         self.threads = resolve_threads(threads)
 
+    def __enter__(self) -> LocalExecutor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing was opened: for symmetry with clusters."""
+
     def map(
         self,
         function: Callable[[Shared, Task, int], Result],

@@ -1,0 +1,291 @@
+"""Tasks on a Ray cluster: Ray places them, moves their results and replaces lost workers."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import itertools
+import logging
+import os
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from fastrecall import _core
+from fastrecall._lazy import require
+from fastrecall._term import note
+from fastrecall._threads import resolve_threads, usable_cores
+from fastrecall.errors import InputError, RemoteError
+from fastrecall.execution.base import Result, Shared, Task
+
+_AHEAD = 2
+"""Tasks handed out for each that can run: the next one waits beside its worker, no more do."""
+_RETRIES = 5
+"""Runs beyond the first; a task that takes its worker down every time must come to an end."""
+_PAUSE_S = 1.0
+"""Between a transient failure and the next try."""
+_PATIENCE_S = 60.0
+"""How long there may be no node that could run a task: one that restarts or is being bought."""
+_LOOK_EVERY_S = 5.0
+_ANSWER_WITHIN_S = 5.0
+_STORE_BYTES = 512 << 20
+"""Ray's object store on a node that is started here: what tasks share and return is small."""
+
+_TRANSIENT = {
+    getattr(errno, name)
+    for name in (
+        "EIO", "ESTALE", "ENETDOWN", "ENETUNREACH", "EHOSTDOWN", "EHOSTUNREACH"
+    )
+    if hasattr(errno, name)
+}  # fmt: skip
+"""What shared storage says when it hiccups; besides time-outs and lost connections."""
+
+
+class RayExecutor:
+    """Runs tasks on a Ray cluster, several at a time, and gives their results in order.
+
+    A task is run again when its worker or node is lost, or when shared storage fails for a moment,
+    up to five times. Every other error ends the map, as the error that it was. At most two tasks
+    for each that can run are handed out at once; those not yet finished are cancelled when the
+    results are no longer wanted. What finished tasks wrote stays.
+
+    Args:
+        address: ``host:port`` of the cluster's head, seen from one of its nodes; ``auto`` for the
+            cluster of this machine; ``ray://host:port`` through a Ray client server; ``local``
+            starts Ray on this machine alone. When ``None``, the variable ``RAY_ADDRESS``, or else
+            ``local``. A process that is already connected keeps its connection.
+        threads: CPUs that a task takes, and threads that it may use.
+        memory: bytes that a node must have for a task, so that not more share one than fit; any
+            number when ``None``.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+        InputError: an address that is none, or a count below 1.
+        RemoteError: no cluster answers, or it cannot be used from here.
+    """
+
+    def __init__(
+        self, *, address: str | None = None, threads: int = 1, memory: int | None = None
+    ) -> None:
+        self.threads = resolve_threads(threads)
+        self.memory = memory
+        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # read by what Ray starts: no telemetry
+        self._ray: Any = require("ray", extra="ray", purpose="running on a cluster")
+        self._opened = not self._ray.is_initialized()
+        if self._opened:
+            _connect(self._ray, address, cores=max(self.threads, usable_cores()))
+
+    def __enter__(self) -> RayExecutor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the cluster, or end the Ray that was started here; not what was there before."""
+        if self._opened:
+            self._ray.shutdown()
+
+    def map(
+        self,
+        function: Callable[[Shared, Task, int], Result],
+        tasks: Iterable[Task],
+        *,
+        shared: Shared,
+    ) -> Iterator[Result]:
+        """See `Executor.map`.
+
+        Raises:
+            InputError: no node has as many CPUs, or as much memory, as a task takes.
+            RemoteError: a task lost its worker too often, or the cluster is gone or was left.
+        """
+        if not self._ray.is_initialized():  # Ray would start anew, and elsewhere
+            raise RemoteError("the connection to the Ray cluster is closed")
+        places = _Places(self._ray, self.threads, self.memory)
+        run = self._ray.remote(_run).options(
+            name=getattr(function, "__qualname__", "task"),
+            num_cpus=self.threads,
+            memory=self.memory,
+            max_retries=_RETRIES,
+            retry_exceptions=[_TransientError],
+        )
+        sent_once = self._ray.put(shared)
+        waiting = iter(tasks)
+        handed_out: deque[Any] = deque()
+        try:
+            while True:
+                room = max(1, _AHEAD * places.count()) - len(handed_out)
+                for task in itertools.islice(waiting, max(0, room)):
+                    handed_out.append(
+                        run.remote(_core.__version__, function, sent_once, task, self.threads)
+                    )
+                if not handed_out:
+                    return
+                result: Result = self._result(handed_out[0], places)
+                handed_out.popleft()
+                yield result
+        finally:
+            self._cancel(handed_out)
+
+    def _result(self, reference: Any, places: _Places) -> Any:
+        ray, errors = self._ray, self._ray.exceptions
+        try:
+            while not ray.wait([reference], timeout=_LOOK_EVERY_S)[0]:
+                places.count()
+            return ray.get(reference)
+        except errors.RayTaskError as error:
+            raise _error_of(error) from error
+        except errors.RayError as error:
+            raise RemoteError(
+                f"a task was given up on the cluster ({type(error).__name__}: "
+                f"{_first_line(error)}); see Ray's logs, give tasks less memory or more CPUs, and "
+                "run again: what was finished is kept"
+            ) from error
+
+    def _cancel(self, references: Iterable[Any]) -> None:
+        if self._ray.is_initialized():
+            for reference in references:
+                with contextlib.suppress(self._ray.exceptions.RayError):
+                    self._ray.cancel(reference)
+
+
+class _Places:
+    """How many tasks the nodes of a cluster can run at once; nodes come and go."""
+
+    def __init__(self, ray: Any, threads: int, memory: int | None) -> None:
+        self._ray, self._threads, self._memory = ray, threads, memory
+        self._count = 0
+        self._looked = float("-inf")
+        self._none_since: float | None = None
+
+    def count(self) -> int:
+        """Tasks at once; looked up again only after some seconds.
+
+        Raises:
+            InputError: there are nodes, and a task is too big for each.
+            RemoteError: there has been no node for a minute.
+        """
+        now = time.monotonic()
+        if now - self._looked < _LOOK_EVERY_S:
+            return self._count
+        nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        nodes = [node for node in nodes if node.get("CPU")]
+        self._looked, self._count = now, sum(map(self._fit, nodes))
+        if self._count:
+            self._none_since = None
+        elif nodes:
+            raise InputError(self._too_big(nodes))
+        elif self._none_since is None:
+            self._none_since = now
+            note("no node of the Ray cluster has a CPU; waiting for one")
+        elif now - self._none_since > _PATIENCE_S:
+            raise RemoteError(
+                f"no node of the Ray cluster has had a CPU for {_PATIENCE_S:.0f} seconds; start "
+                "one and run again: what was finished is kept"
+            )
+        return self._count
+
+    def _fit(self, node: dict[str, float]) -> int:
+        tasks = int(node["CPU"] // self._threads)
+        return min(tasks, int(node.get("memory", 0) // self._memory)) if self._memory else tasks
+
+    def _too_big(self, nodes: list[dict[str, float]]) -> str:
+        cpus = max(int(node["CPU"]) for node in nodes)
+        wanted = f"{self._threads} CPUs"
+        largest = f"{cpus} CPUs"
+        if self._memory:
+            memory = max(int(node.get("memory", 0)) for node in nodes)
+            wanted += f" and {self._memory:,} bytes of memory"
+            largest += f" or {memory:,} bytes"
+        return (
+            f"a task takes {wanted}, and no node of the Ray cluster has more than {largest}; "
+            "lower --threads or --memory, or add larger nodes"
+        )
+
+
+class _TransientError(Exception):
+    """Holds an error that another try may not meet."""
+
+
+def _run(version: str, function: Callable[..., Any], shared: Any, task: Any, threads: int) -> Any:
+    """One task, in a worker."""
+    if version != _core.__version__:
+        raise RemoteError(
+            f"a worker has fastrecall {_core.__version__}, and {version} asks; install the same "
+            "version on every node"
+        )
+    try:
+        return function(shared, task, threads)
+    except Exception as error:
+        if not _is_transient(error):
+            raise
+        time.sleep(_PAUSE_S)
+        raise _TransientError(error) from error
+
+
+def _is_transient(error: BaseException) -> bool:
+    """Whether storage or the network failed, itself or as the reason of another error."""
+    reason: BaseException | None = error
+    while reason is not None:
+        if isinstance(reason, (ConnectionError, TimeoutError)):
+            return True
+        if isinstance(reason, OSError) and reason.errno in _TRANSIENT:
+            return True
+        reason = reason.__cause__
+    return False
+
+
+def _error_of(error: Any) -> BaseException:
+    """What a task raised."""
+    cause: BaseException = error.cause
+    if isinstance(cause, _TransientError):
+        [cause] = cause.args
+    return cause
+
+
+def _connect(ray: Any, address: str | None, *, cores: int) -> None:
+    address = address or os.environ.get("RAY_ADDRESS") or "local"
+    settings: dict[str, Any] = {}
+    if address == "local":
+        settings = {
+            "num_cpus": cores,
+            "include_dashboard": False,
+            "object_store_memory": _STORE_BYTES,
+        }
+    elif address != "auto":
+        _knock(address)
+    try:
+        # Workers' talk stays in Ray's log files: it would come out on stdout, which is for data.
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **settings)
+    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        raise RemoteError(
+            f"the Ray cluster at {address} cannot be used: {_first_line(error)}"
+        ) from error
+
+
+def _knock(address: str) -> None:
+    """See within seconds that something speaks gRPC there; Ray itself tries for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():
+        raise InputError(
+            f"address is {address!r}; expected host:port, ray://host:port, auto or local"
+        )
+    what = f"no Ray cluster answers at {address}"
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), _ANSWER_WITHIN_S) as door:
+            door.settimeout(_ANSWER_WITHIN_S)
+            if os.environ.get("RAY_USE_TLS") == "1":
+                return
+            # The opening of HTTP/2 with empty settings; a server answers with its own (type 4).
+            door.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0)))
+            answer = door.recv(9)
+    except (OSError, OverflowError) as error:
+        raise RemoteError(f"{what}: {error}; see `ray status` on its head") from error
+    if answer[3:4] != b"\x04":
+        raise RemoteError(f"{what}: another kind of server is there; the usual port is 6379")
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0].rstrip(".")
