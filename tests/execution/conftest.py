@@ -16,9 +16,7 @@ def cluster() -> Iterator[Any]:
     pytest.importorskip("ray", reason="the extra `ray` is not installed")
     from ray.cluster_utils import Cluster
 
-    cluster = Cluster(
-        initialize_head=True, head_node_args={**NODE, "include_dashboard": False}
-    )
+    cluster = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
     try:
         cluster.add_node(**NODE)
         cluster.wait_for_nodes()

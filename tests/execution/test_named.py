@@ -8,10 +8,10 @@ import time
 from http.server import BaseHTTPRequestHandler
 
 import pytest
+from tests.loopback import serving
 
 from fastrecall.errors import InputError, MissingExtraError, RemoteError
 from fastrecall.execution import LocalExecutor, executor_named
-from tests.loopback import serving
 
 
 def test_local_is_this_process() -> None:
@@ -59,7 +59,7 @@ def test_nobody_at_the_address_is_told_at_once() -> None:
 
 
 class _Web(BaseHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+    def log_message(self, format: str, *args: object) -> None:
         pass
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.execution import tasks
+from tests.execution.conftest import NODE
 
 from fastrecall.errors import InputError, RemoteError
 from fastrecall.execution import LocalExecutor, RayExecutor
-from tests.execution import tasks
-from tests.execution.conftest import NODE
 
 pytestmark = pytest.mark.slow
 
@@ -52,7 +51,8 @@ def test_tasks_are_read_only_as_fast_as_results_are_taken(
 
     def endless() -> Iterator[int]:
         nonlocal read
-        for read in count(1):  # noqa: B007
+        while True:
+            read += 1
             yield read
 
     results = executor.map(tasks.mark, endless(), shared=marks)
@@ -81,9 +81,7 @@ def test_storage_that_fails_for_a_moment_is_asked_again(
     assert [marks.of(task) for task in range(4)] == [1, 2, 1, 1]
 
 
-def test_what_will_fail_again_is_not_tried_again(
-    executor: RayExecutor, marks: tasks.Marks
-) -> None:
+def test_what_will_fail_again_is_not_tried_again(executor: RayExecutor, marks: tasks.Marks) -> None:
     with pytest.raises(FileNotFoundError, match="/nowhere/5"):
         list(executor.map(tasks.find_nothing, [5], shared=marks))
     assert marks.of(5) == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import itertools
 import logging
@@ -48,8 +47,8 @@ class RayExecutor:
 
     A task is run again when its worker or node is lost, or when shared storage fails for a moment,
     up to five times. Every other error ends the map, as the error that it was. At most two tasks
-    for each that can run are handed out at once; those not yet finished are cancelled when the
-    results are no longer wanted. What finished tasks wrote stays.
+    for each that can run are handed out at once. When results are no longer wanted, those still run
+    to their end, or are stopped with this process; what finished tasks wrote stays.
 
     Args:
         address: ``host:port`` of the cluster's head, seen from one of its nodes; ``auto`` for the
@@ -114,20 +113,17 @@ class RayExecutor:
         sent_once = self._ray.put(shared)
         waiting = iter(tasks)
         handed_out: deque[Any] = deque()
-        try:
-            while True:
-                room = max(1, _AHEAD * places.count()) - len(handed_out)
-                for task in itertools.islice(waiting, max(0, room)):
-                    handed_out.append(
-                        run.remote(_core.__version__, function, sent_once, task, self.threads)
-                    )
-                if not handed_out:
-                    return
-                result: Result = self._result(handed_out[0], places)
-                handed_out.popleft()
-                yield result
-        finally:
-            self._cancel(handed_out)
+        while True:
+            room = max(1, _AHEAD * places.count()) - len(handed_out)
+            for task in itertools.islice(waiting, max(0, room)):
+                handed_out.append(
+                    run.remote(_core.__version__, function, sent_once, task, self.threads)
+                )
+            if not handed_out:
+                return
+            # Tasks that are not wanted any more are left to end: they are few, and cancelling one
+            # that ends at that moment aborts this process (a failed check in Ray 2.60).
+            yield self._result(handed_out.popleft(), places)
 
     def _result(self, reference: Any, places: _Places) -> Any:
         ray, errors = self._ray, self._ray.exceptions
@@ -144,12 +140,6 @@ class RayExecutor:
                 "run again: what was finished is kept"
             ) from error
 
-    def _cancel(self, references: Iterable[Any]) -> None:
-        if self._ray.is_initialized():
-            for reference in references:
-                with contextlib.suppress(self._ray.exceptions.RayError):
-                    self._ray.cancel(reference)
-
 
 class _Places:
     """How many tasks the nodes of a cluster can run at once; nodes come and go."""
@@ -164,26 +154,27 @@ class _Places:
         """Tasks at once; looked up again only after some seconds.
 
         Raises:
-            InputError: there are nodes, and a task is too big for each.
-            RemoteError: there has been no node for a minute.
+            InputError: there are nodes, and from the beginning a task was too big for each.
+            RemoteError: there has been no node with room for a minute.
         """
         now = time.monotonic()
         if now - self._looked < _LOOK_EVERY_S:
             return self._count
         nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         nodes = [node for node in nodes if node.get("CPU")]
+        before = self._count
         self._looked, self._count = now, sum(map(self._fit, nodes))
         if self._count:
             self._none_since = None
-        elif nodes:
+        elif nodes and not before and self._none_since is None:
             raise InputError(self._too_big(nodes))
         elif self._none_since is None:
             self._none_since = now
-            note("no node of the Ray cluster has a CPU; waiting for one")
+            note(f"no node of the Ray cluster has {self._wanted}; waiting for one")
         elif now - self._none_since > _PATIENCE_S:
             raise RemoteError(
-                f"no node of the Ray cluster has had a CPU for {_PATIENCE_S:.0f} seconds; start "
-                "one and run again: what was finished is kept"
+                f"no node of the Ray cluster has had {self._wanted} for {_PATIENCE_S:.0f} seconds; "
+                "start one and run again: what was finished is kept"
             )
         return self._count
 
@@ -191,16 +182,17 @@ class _Places:
         tasks = int(node["CPU"] // self._threads)
         return min(tasks, int(node.get("memory", 0) // self._memory)) if self._memory else tasks
 
+    @property
+    def _wanted(self) -> str:
+        memory = f" and {self._memory:,} bytes of memory" if self._memory else ""
+        return f"{self._threads} CPUs{memory}"
+
     def _too_big(self, nodes: list[dict[str, float]]) -> str:
-        cpus = max(int(node["CPU"]) for node in nodes)
-        wanted = f"{self._threads} CPUs"
-        largest = f"{cpus} CPUs"
+        largest = f"{max(int(node['CPU']) for node in nodes)} CPUs"
         if self._memory:
-            memory = max(int(node.get("memory", 0)) for node in nodes)
-            wanted += f" and {self._memory:,} bytes of memory"
-            largest += f" or {memory:,} bytes"
+            largest += f" or {max(int(node.get('memory', 0)) for node in nodes):,} bytes"
         return (
-            f"a task takes {wanted}, and no node of the Ray cluster has more than {largest}; "
+            f"a task takes {self._wanted}, and no node of the Ray cluster has more than {largest}; "
             "lower --threads or --memory, or add larger nodes"
         )
 
