@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ NODE = {"num_cpus": 1, "object_store_memory": 150 << 20, "memory": 1 << 30}
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Any]:
     """The cluster; a test that takes a node away adds it first."""
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "120")  # a busy machine is slow
     pytest.importorskip("ray", reason="the extra `ray` is not installed")
     from ray.cluster_utils import Cluster
 
