@@ -146,7 +146,7 @@ def times_table(rates: Rates) -> str:
     )
 
 
-def traffic_table() -> str:
+def traffic_table(rates: Rates) -> str:
     """What moves: from shared storage to tasks, and from tasks to whoever merges."""
 
     def tasks(nodes: int) -> int:
@@ -159,6 +159,9 @@ def traffic_table() -> str:
     rows: dict[str, Callable[[int], str]] = {
         "tasks of exact search": lambda nodes: f"{tasks(nodes):,}",
         "read by them, float32": lambda nodes: _bytes(nodes * DIM * 4),
+        "read by a core of them in a second": lambda nodes: _bytes(
+            nodes * DIM * 4 / rates.search(QUESTIONS, nodes)
+        ),
         f"their top-{DEPTH} lists, {QUESTIONS} questions": lambda nodes: _bytes(
             tasks(nodes) * list_bytes
         ),
@@ -189,7 +192,7 @@ def tables(rates: Rates) -> dict[str, str]:
     return {
         "bytes": bytes_table(rates),
         "times": times_table(rates),
-        "traffic": traffic_table(),
+        "traffic": traffic_table(rates),
         "crossings": crossings_table(rates),
     }
 

@@ -89,7 +89,6 @@ class Hosts:
             env={
                 **environment(),
                 "RAY_USAGE_STATS_ENABLED": "0",
-                "RAY_raylet_start_wait_time_s": "120",  # a busy machine is slow
                 "RAY_AUTH_MODE": "token",
                 "RAY_AUTH_TOKEN": self._token,
             },

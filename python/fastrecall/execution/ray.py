@@ -251,7 +251,7 @@ def _connect(ray: Any, address: str | None, *, cores: int) -> None:
     try:
         # Workers' talk stays in Ray's log files: it would come out on stdout, which is for data.
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **settings)
-    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+    except Exception as error:  # Ray raises anything, also bare Exception
         reason = _first_line(error)
         if "InvalidAuthToken" in f"{error}{error.__cause__}":
             reason = "it asks for its token; set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
