@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fastrecall.cli._executor import chosen_executor, executor_options
 from fastrecall.cli._gates import gate_options, judge
 from fastrecall.cli._options import (
     UNCUT,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     type=click.Path(),
     help="Vectors of the nodes, made with --model: a folder of Arrow, Parquet or .npy files.",
 )
+@executor_options
 @reasoning_options
 @record_options
 @click.option("--html", type=click.Path(), help="Write a page with charts and all pairs.")
@@ -78,6 +80,8 @@ def command(
     replay_file: Path | None,
     no_cache: bool,
     vectors_place: str | None,
+    executor_name: str | None,
+    address: str | None,
     as_json: bool,
     out: str | None,
     markdown: str | None,
@@ -130,14 +134,17 @@ def command(
     if gold is not None and not loaded.titles_only:
         for line in gold_differences(loaded, gold, sources):
             note(line)
-    with opened_reasoner(
-        reasoning=reasoning,
-        fusion=fusion,
-        on_rerank_error=on_rerank_error,
-        record_file=record_file,
-        replay_file=replay_file,
-        cache=not no_cache,
-    ) as reasoner:
+    with (
+        chosen_executor(executor_name, address=address, threads=options["threads"]) as executor,
+        opened_reasoner(
+            reasoning=reasoning,
+            fusion=fusion,
+            on_rerank_error=on_rerank_error,
+            record_file=record_file,
+            replay_file=replay_file,
+            cache=not no_cache,
+        ) as reasoner,
+    ):
         evaluation = evaluate_in_full(
             loaded,
             gold=gold,
@@ -147,6 +154,7 @@ def command(
             reasoner=reasoner,
             cache=not no_cache,
             vectors=None if vectors_place is None else VectorDataset(vectors_place),
+            executor=executor,
             **options,
         )
     record = evaluation.record

@@ -16,6 +16,7 @@ from fastrecall._threads import resolve_threads
 from fastrecall.corpus.text import QueryMode
 from fastrecall.embedding import embed
 from fastrecall.errors import CorpusError, InputError
+from fastrecall.execution import Executor
 from fastrecall.search.arms import ARMS, BEST, DEFAULT_ARMS, REASONING, Finder, symptom
 from fastrecall.search.best import Best
 from fastrecall.search.reasoning import Reasoner
@@ -86,6 +87,7 @@ def evaluate_in_full(
     memory: int | str | None = None,
     vectors: VectorSource | None = None,
     question_vectors: Mapping[str, npt.ArrayLike] | None = None,
+    executor: Executor | None = None,
 ) -> Evaluation:
     """Measure how well *corpus* recalls the fixes of its own issues, and keep the rankings.
 
@@ -101,6 +103,10 @@ def evaluate_in_full(
     room for the interpreter and the model, 40 bytes a node, and about 4 kB a gold pair. Of more
     than `SIMILAR_NODES` nodes the arms that need more than that run only when they are named:
     `semantic_similar` compares all nodes with each other, `best` holds all texts and vectors.
+
+    An ``executor`` runs what takes long, as tasks of ``memory`` each (1 GiB when not said) on the
+    same files: embedding, counting words, exact search and nearest neighbours. What is left are
+    walks and statistics, and all of `best`. Tasks on other machines need to see the cache folder.
 
     ``vectors`` of the nodes, one row each in node order, spare embedding them; questions are
     embedded by ``model`` all the same, unless ``question_vectors`` has one for each text.
@@ -141,6 +147,7 @@ def evaluate_in_full(
         embedding,
         neighbours=settings.neighbours,
         budget=budget_of_memory,
+        executor=executor,
     )
     wordings = sorted({text for question in asked.values() for text in question.texts})
     of_wordings = embedding.of_questions(wordings)

@@ -17,12 +17,15 @@ from fastrecall.embedding import ModelInfo, embed, resolve_model
 from fastrecall.embedding.folders import chosen_folder
 from fastrecall.embedding.stream import embed_to_dataset
 from fastrecall.errors import InputError
+from fastrecall.execution import Executor
 from fastrecall.search.blocks.memory import BlockedMemory
 from fastrecall.search.memory import Memory, Searched
 from fastrecall.types import Corpus, Vectors, VectorSource
 
 LEAST_MEMORY = 1 << 28
 """Bytes below which searches in blocks would be all overhead."""
+TASK_MEMORY = 1 << 30
+"""Bytes of each task, where an executor runs them and nobody said how much."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +82,9 @@ def memory_of(
     *,
     neighbours: int,
     budget: int | None,
+    executor: Executor | None = None,
 ) -> Searched:
-    """The memory of *texts*, one a node; with a *budget* in bytes, in files.
+    """The memory of *texts*, one a node; with a *budget* in bytes or an *executor*, in files.
 
     The files lie in the cache folder, under what they were made from; without a cache they go with
     the memory.
@@ -97,7 +101,7 @@ def memory_of(
             "expected one a node, in node order (repository, issue before PR, number)"
         )
     threads = embedding.threads
-    if budget is None:
+    if budget is None and executor is None:
         vectors = (
             embed(texts, model=embedding.model, threads=threads, cache=embedding.cache)
             if nodes is None
@@ -107,9 +111,12 @@ def memory_of(
     folder, kept = _folder(corpus, embedding)
     if nodes is None:
         place = folder / f"vectors-{_name(embedding.info())}"
-        nodes = embed_to_dataset(texts, place, model=embedding.model, threads=threads)
+        nodes = embed_to_dataset(
+            texts, place, model=embedding.model, threads=threads, executor=executor
+        )
+    budget = max(budget or TASK_MEMORY, LEAST_MEMORY) // 2
     memory = BlockedMemory(
-        texts, nodes, corpus.is_pr, max(budget, LEAST_MEMORY) // 2, folder, neighbours, threads
+        texts, nodes, corpus.is_pr, budget, folder, neighbours, threads, executor
     )
     if not kept:
         weakref.finalize(memory, shutil.rmtree, folder, ignore_errors=True)
@@ -121,7 +128,8 @@ def _folder(corpus: Corpus, embedding: Embedding) -> tuple[Path, bool]:
     cache = chosen_folder(embedding.cache)
     if cache is None:
         return Path(tempfile.mkdtemp(prefix="fastrecall-")), False
-    return cache / "evaluations" / corpus.fingerprint[:20], True
+    # Tasks may run where another folder is the current one.
+    return cache.absolute() / "evaluations" / corpus.fingerprint[:20], True
 
 
 def _name(model: ModelInfo) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from fastrecall.execution import Executor
 from fastrecall.graph import Graph, similar_edges
 from fastrecall.search.blocks.bm25 import BlockedBM25
 from fastrecall.search.blocks.exact import BlockedIndex
@@ -21,8 +22,9 @@ class BlockedMemory:
     """Searches as `Memory` does, with the same answers, block after block.
 
     ``folder`` keeps what takes long, so that a run goes on where an earlier one was stopped:
-    counted words and nearest neighbours. ``budget`` bounds in bytes what a search allocates; the
-    graph of ``similar`` edges comes on top, 16 bytes an edge.
+    counted words and nearest neighbours. ``budget`` bounds in bytes what a search allocates, each
+    task of it where an ``executor`` runs them; the graph of ``similar`` edges comes on top, 16
+    bytes an edge.
     """
 
     texts: Sequence[str]
@@ -32,6 +34,7 @@ class BlockedMemory:
     folder: Path
     neighbours: int = 16
     threads: int | None = None
+    executor: Executor | None = None
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -39,13 +42,19 @@ class BlockedMemory:
     @cached_property
     def nearest(self) -> BlockedIndex:
         """Exact cosine search over all nodes."""
-        return BlockedIndex(self.vectors, memory=self.budget, threads=self.threads)
+        return BlockedIndex(
+            self.vectors, memory=self.budget, executor=self.executor, threads=self.threads
+        )
 
     @cached_property
     def bm25(self) -> BlockedBM25:
         """Okapi BM25 over the node texts."""
         return BlockedBM25(
-            self.texts, memory=self.budget, folder=self.folder / "words", threads=self.threads
+            self.texts,
+            memory=self.budget,
+            folder=self.folder / "words",
+            executor=self.executor,
+            threads=self.threads,
         )
 
     @cached_property

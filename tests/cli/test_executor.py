@@ -1,0 +1,29 @@
+"""``fastrecall eval --executor``: tasks on files give the record of one process."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.cli.conftest import FAKE, Run, assert_told
+
+
+def record(out: str) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(out)
+    read.pop("timings")
+    return read
+
+
+def test_tasks_in_this_process_give_the_same_record(run: Run) -> None:
+    whole = run("eval", "demo", *FAKE, "--json")
+    tasks = run("eval", "demo", *FAKE, "--json", "--executor", "local")
+    assert (whole.code, tasks.code) == (0, 0), tasks.err
+    assert record(tasks.out) == record(whole.out)
+
+
+def test_an_address_without_a_cluster_is_refused(run: Run) -> None:
+    assert_told(run("eval", *FAKE, "--address", "head:6379"), "add --executor ray")
+
+
+def test_an_unknown_executor_is_refused(run: Run) -> None:
+    assert_told(run("eval", *FAKE, "--executor", "spark"), "expected one of: local, ray")

@@ -1,0 +1,60 @@
+"""An evaluation whose work is spread over tasks: the record of one process, to the last rank."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fastrecall as fr
+from fastrecall.corpus import node_texts, write_dataset
+from fastrecall.execution import Executor, LocalExecutor, RayExecutor
+from fastrecall.search.blocks import bm25, exact, knn
+from fastrecall.types import Corpus
+
+CORPUS = "demo:1500"
+
+
+@pytest.fixture(autouse=True)
+def many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts so small that a small corpus has several."""
+    monkeypatch.setattr(exact, "ROWS_OF_TASK", 400)
+    monkeypatch.setattr(knn, "ROWS_OF_PART", 400)
+    monkeypatch.setattr(bm25, "TEXTS_OF_TASK", 400)
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("shared") / "tickets"
+    write_dataset(CORPUS, folder)
+    return folder
+
+
+def evaluated(corpus: Corpus, cache: Path | bool, **options: Any) -> dict[str, Any]:
+    record = dict(fr.evaluate(corpus, model="fake", cache=cache, **options))
+    return {key: value for key, value in record.items() if key != "timings"}
+
+
+def in_tasks(dataset: Path, cache: Path, executor: Executor) -> dict[str, Any]:
+    return evaluated(fr.load_corpus(dataset), cache, executor=executor, memory="300MB")
+
+
+def test_tasks_in_this_process_change_nothing(dataset: Path, tmp_path: Path) -> None:
+    whole = evaluated(fr.load_corpus(dataset), False)
+    assert in_tasks(dataset, tmp_path, LocalExecutor(threads=1)) == whole
+
+
+def test_tickets_in_files_are_sent_as_a_path(dataset: Path) -> None:
+    texts = node_texts(fr.load_corpus(dataset))
+    sent = pickle.dumps(texts)
+    assert len(sent) < 10_000
+    assert list(pickle.loads(sent)) == list(texts)
+
+
+@pytest.mark.slow
+def test_a_cluster_changes_nothing(cluster: Any, dataset: Path, tmp_path: Path) -> None:
+    whole = evaluated(fr.load_corpus(dataset), False)
+    with RayExecutor(address=cluster.address) as executor:
+        assert in_tasks(dataset, tmp_path, executor) == whole
