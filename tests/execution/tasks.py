@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import os
 import signal
 import time
@@ -32,6 +33,10 @@ def refuse(shared: str, task: int, threads: int) -> int:
 
 def divide(shared: int, task: int, threads: int) -> float:
     return shared / task
+
+
+def need_more(shared: None, task: str, threads: int) -> str:
+    return importlib.import_module(task).__name__
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,11 @@ def test_an_error_of_a_task_is_the_error_that_it_was(executor: RayExecutor) -> N
     assert "tasks.py" in str(caught.value.__cause__)  # where it happened, on the other machine
 
 
+def test_a_node_that_lacks_a_package_is_told(executor: RayExecutor) -> None:
+    with pytest.raises(RemoteError, match=r"cannot import .*no_such_package.*on every node"):
+        list(executor.map(tasks.need_more, ["no_such_package"], shared=None))
+
+
 def test_storage_that_fails_for_a_moment_is_asked_again(
     executor: RayExecutor, marks: tasks.Marks
 ) -> None:

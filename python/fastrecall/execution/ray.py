@@ -16,7 +16,7 @@ from fastrecall import _core
 from fastrecall._lazy import require
 from fastrecall._term import note
 from fastrecall._threads import resolve_threads, usable_cores
-from fastrecall.errors import InputError, RemoteError
+from fastrecall.errors import FastrecallError, InputError, RemoteError
 from fastrecall.execution.base import Result, Shared, Task
 
 _AHEAD = 2
@@ -230,10 +230,15 @@ def _is_transient(error: BaseException) -> bool:
 
 
 def _error_of(error: Any) -> BaseException:
-    """What a task raised."""
+    """What a task raised, or why it could not begin."""
     cause: BaseException = error.cause
     if isinstance(cause, _TransientError):
         [cause] = cause.args
+    if isinstance(cause, ImportError) and not isinstance(cause, FastrecallError):
+        return RemoteError(
+            f"a worker cannot import what its task needs ({_first_line(cause)}); install the same "
+            "packages on every node"
+        )
     return cause
 
 
@@ -252,7 +257,7 @@ def _connect(ray: Any, address: str | None, *, cores: int) -> None:
         # Workers' talk stays in Ray's log files: it would come out on stdout, which is for data.
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **settings)
     except Exception as error:  # Ray raises anything, also bare Exception
-        reason = _first_line(error)
+        reason = _first_line(error.__cause__ or error)
         if "InvalidAuthToken" in f"{error}{error.__cause__}":
             reason = "it asks for its token; set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
         raise RemoteError(f"the Ray cluster at {address} cannot be used: {reason}") from error
