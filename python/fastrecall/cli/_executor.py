@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fastrecall._memory import parse_bytes
 from fastrecall.cli._options import stack
 from fastrecall.errors import InputError
 
@@ -32,7 +33,7 @@ executor_options = stack(
 
 @contextmanager
 def chosen_executor(
-    name: str | None, *, address: str | None, threads: int | None
+    name: str | None, *, address: str | None, threads: int | None, memory: str | None
 ) -> Iterator[Executor | None]:
     """What runs tasks, left at the end; None when nobody asks for tasks."""
     if name is None:
@@ -42,5 +43,6 @@ def chosen_executor(
         return
     from fastrecall.execution import executor_named
 
-    with executor_named(name, address=address, threads=threads) as executor:
+    amount = None if memory is None else parse_bytes(memory)
+    with executor_named(name, address=address, threads=threads, memory=amount) as executor:
         yield executor

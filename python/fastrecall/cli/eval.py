@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 @click.option(
     "--memory",
     metavar="AMOUNT",
-    help="Keep texts and vectors in files, and hold no more than this, such as 4GB.",
+    help="Keep texts and vectors in files, and hold no more than this (with --executor, in each "
+    "task), such as 4GB.",
 )
 @click.option(
     "--vectors",
@@ -135,7 +136,9 @@ def command(
         for line in gold_differences(loaded, gold, sources):
             note(line)
     with (
-        chosen_executor(executor_name, address=address, threads=options["threads"]) as executor,
+        chosen_executor(
+            executor_name, address=address, threads=options["threads"], memory=options["memory"]
+        ) as executor,
         opened_reasoner(
             reasoning=reasoning,
             fusion=fusion,

@@ -10,7 +10,11 @@ EXECUTORS = ("local", "ray")
 
 
 def executor_named(
-    name: str, *, address: str | None = None, threads: int | None = None
+    name: str,
+    *,
+    address: str | None = None,
+    threads: int | None = None,
+    memory: int | None = None,
 ) -> LocalExecutor | RayExecutor:
     """The executor called *name*; close it, or use it in a ``with`` statement.
 
@@ -19,6 +23,7 @@ def executor_named(
         address: the cluster, as `RayExecutor` understands it; for ``ray`` only.
         threads: threads of a task. Default: all usable cores for ``local``, one for ``ray``, where
             many tasks share a node.
+        memory: bytes of a task, by which ``ray`` places them; see `RayExecutor`.
 
     Raises:
         InputError: no such executor, an address for ``local``, or a count below 1.
@@ -34,5 +39,7 @@ def executor_named(
             )
         return LocalExecutor(threads=threads)
     if name == "ray":
-        return RayExecutor(address=address, threads=1 if threads is None else threads)
+        return RayExecutor(
+            address=address, threads=1 if threads is None else threads, memory=memory
+        )
     raise InputError(f"executor is {name!r}; expected one of: {', '.join(EXECUTORS)}")
