@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 import fastrecall as fr
 from fastrecall.corpus import node_texts, write_dataset
 from fastrecall.execution import Executor, LocalExecutor, RayExecutor
+from fastrecall.execution.base import Result, Shared, Task
 from fastrecall.search.blocks import bm25, exact, knn
 from fastrecall.types import Corpus
 
 CORPUS = "demo:1500"
+
+Anything = TypeVar("Anything")
 
 
 @pytest.fixture(autouse=True)
@@ -41,9 +45,31 @@ def in_tasks(dataset: Path, cache: Path, executor: Executor) -> dict[str, Any]:
     return evaluated(fr.load_corpus(dataset), cache, executor=executor, memory="300MB")
 
 
-def test_tasks_in_this_process_change_nothing(dataset: Path, tmp_path: Path) -> None:
+class FarAway(LocalExecutor):
+    """Sends everything as to another process: pickled, and arrays are read-only there."""
+
+    def map(
+        self,
+        function: Callable[[Shared, Task, int], Result],
+        tasks: Iterable[Task],
+        *,
+        shared: Shared,
+    ) -> Iterator[Result]:
+        there = sent(shared)
+        for task in tasks:
+            yield sent(sent(function)(there, sent(task), self.threads))
+
+
+def sent(what: Anything) -> Anything:
+    buffers: list[pickle.PickleBuffer] = []
+    data = pickle.dumps(what, protocol=5, buffer_callback=buffers.append)
+    arrived: Anything = pickle.loads(data, buffers=[bytes(buffer.raw()) for buffer in buffers])
+    return arrived
+
+
+def test_tasks_change_nothing(dataset: Path, tmp_path: Path) -> None:
     whole = evaluated(fr.load_corpus(dataset), False)
-    assert in_tasks(dataset, tmp_path, LocalExecutor(threads=1)) == whole
+    assert in_tasks(dataset, tmp_path, FarAway(threads=1)) == whole
 
 
 def test_tickets_in_files_are_sent_as_a_path(dataset: Path) -> None:

@@ -32,5 +32,6 @@ class Executor(Protocol):
             tasks: read only as fast as results are taken.
             shared: what all tasks need, such as the vectors of the questions; sent once.
 
-        ``threads`` is how many threads a task may use.
+        ``threads`` is how many threads a task may use. Arrays that come from another process, in
+        *shared* as in results, may be read-only.
         """

@@ -256,6 +256,8 @@ def _connect(ray: Any, address: str | None, *, cores: int) -> None:
     try:
         # Workers' talk stays in Ray's log files: it would come out on stdout, which is for data.
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **settings)
+        # So would words about lost nodes, which no option turns off: what `print_worker_logs` asks.
+        ray._private.worker._worker_logs_enabled = False
     except Exception as error:  # Ray raises anything, also bare Exception
         reason = _first_line(error.__cause__ or error)
         if "InvalidAuthToken" in f"{error}{error.__cause__}":

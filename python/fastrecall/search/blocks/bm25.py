@@ -211,8 +211,8 @@ class BlockedBM25:
         """What the formula takes from all texts: the sums over the blocks."""
         total: Counts | None = None
         for part in self._executor.map(count_block, self._blocks, shared=question):
-            if total is None:
-                total = part
+            if total is None:  # copied: what another process sent may be read-only
+                total = (part[0].copy(), part[1].copy(), part[2].copy())
             else:
                 for sums, counts in zip(total, part, strict=True):
                     sums += counts
