@@ -63,7 +63,7 @@ class Hosts:
             )
             self._wait_for_head()
             for host in range(1, self.workers + 1):
-                self._start(host, f"--address={self.address}", cpus=1)
+                self._join(host)
         except BaseException:
             self.close()
             raise
@@ -103,6 +103,13 @@ class Hosts:
         if host in self._nodes:
             self._nodes.pop(host).communicate()
 
+    def mend(self) -> None:
+        """Start again what ended by itself: Ray gives up in seconds when the machine is busy."""
+        for host, node in list(self._nodes.items()):
+            if host and node.poll() is not None:
+                node.communicate()
+                self._join(host)
+
     def bytes_through(self, host: int) -> int:
         """Bytes in and out of a host's network card so far."""
         folder = f"/sys/class/net/{_port(host)}/statistics"
@@ -128,6 +135,9 @@ class Hosts:
         _ip("-n", name, "address", "add", f"{_address(host)}/24", "dev", "eth0")
         _ip("-n", name, "link", "set", "eth0", "up")
         _ip("-n", name, "route", "add", "default", "via", _address(self.workers + 1))
+
+    def _join(self, host: int) -> None:
+        self._start(host, f"--address={self.address}", cpus=1)
 
     def _start(self, host: int, *options: str, cpus: int) -> None:
         self._nodes[host] = self.popen(
