@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 from tests.execution.job import environment
 
@@ -64,6 +65,7 @@ class Hosts:
             self._wait_for_head()
             for host in range(1, self.workers + 1):
                 self._join(host)
+            self._wait_for_workers()
         except BaseException:
             self.close()
             raise
@@ -103,13 +105,6 @@ class Hosts:
         if host in self._nodes:
             self._nodes.pop(host).communicate()
 
-    def mend(self) -> None:
-        """Start again what ended by itself: Ray gives up in seconds when the machine is busy."""
-        for host, node in list(self._nodes.items()):
-            if host and node.poll() is not None:
-                node.communicate()
-                self._join(host)
-
     def bytes_through(self, host: int) -> int:
         """Bytes in and out of a host's network card so far."""
         folder = f"/sys/class/net/{_port(host)}/statistics"
@@ -147,6 +142,28 @@ class Hosts:
             f"--object-store-memory={_STORE}",
             *options,
         )
+
+    def _wait_for_workers(self) -> None:
+        """Until all are there; Ray gives up in seconds when the machine is busy, then once more."""
+        program = (
+            "import ray, sys, time\n"
+            "ray.init(address=sys.argv[1], log_to_driver=False)\n"
+            "while ray.cluster_resources().get('CPU', 0) < int(sys.argv[2]): time.sleep(0.5)\n"
+        )
+        wait = self.popen(0, sys.executable, "-c", program, self.address, str(self.workers))
+        deadline = time.monotonic() + 180
+        while wait.poll() is None:
+            for host, node in list(self._nodes.items()):
+                if host and node.poll() is not None:
+                    node.communicate()
+                    self._join(host)
+            if time.monotonic() > deadline:
+                wait.kill()
+                break
+            time.sleep(0.5)
+        talk = wait.communicate()[1].decode()
+        if wait.returncode:
+            raise RuntimeError(f"Ray's nodes did not come: {talk}")
 
     def _wait_for_head(self) -> None:
         program = (
