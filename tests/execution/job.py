@@ -13,8 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from fastrecall.dataset import VectorDataset
 from fastrecall.execution import executor_named
-from fastrecall.search.blocks import BlockedIndex, NpySource, exact, knn
+from fastrecall.search.blocks import BlockedIndex, exact, knn
 
 K = 16
 QUERIES = 100
@@ -38,7 +39,7 @@ def megabytes() -> float:
 
 
 def main(name: str, address: str, folder: Path) -> None:
-    source = NpySource(folder / "vectors.npy")
+    source = VectorDataset(folder / "vectors.npy")
     with executor_named(name, address=address or None, threads=1) as executor:
         before = megabytes()
         index = BlockedIndex(source, memory="20MB", executor=executor)
