@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fastrecall.search.blocks.exact import ROWS_OF_TASK
+from fastrecall.search.blocks.knn import ROWS_OF_PART
 from harness import RESULTS, ROOT
 from harness.results import Measurement, load
 
@@ -28,7 +30,6 @@ QUESTIONS, DEPTH = 293, 101  # of the published run; the deepest list that its a
 MANY = 100_000  # questions
 NEIGHBOURS = 16
 TERMS, TEXT_BYTES = 28, 206  # different words, and bytes, of a node text in four real projects
-ROWS_OF_TASK, ROWS_OF_PART = 1 << 18, 1 << 16  # of `search.blocks`: exact search, neighbour graph
 MEASURED_HNSW = 100_000  # vectors in the index whose rates are used
 
 

@@ -13,7 +13,7 @@ import fastrecall as fr
 from fastrecall.corpus import node_texts, write_dataset
 from fastrecall.execution import Executor, LocalExecutor, RayExecutor
 from fastrecall.execution.base import Result, Shared, Task
-from fastrecall.search.blocks import bm25, exact, knn
+from fastrecall.search.blocks import bm25, exact
 from fastrecall.types import Corpus
 
 CORPUS = "demo:1500"
@@ -23,9 +23,8 @@ Anything = TypeVar("Anything")
 
 @pytest.fixture(autouse=True)
 def many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts so small that a small corpus has several."""
+    """Parts so small that a small corpus has several; only who hands out tasks reads these."""
     monkeypatch.setattr(exact, "ROWS_OF_TASK", 400)
-    monkeypatch.setattr(knn, "ROWS_OF_PART", 400)
     monkeypatch.setattr(bm25, "TEXTS_OF_TASK", 400)
 
 
