@@ -11,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <limits>
 
 #include "fastrecall/error.hpp"
 #include "fastrecall/hnsw.hpp"
@@ -89,6 +90,20 @@ std::uint64_t checksum(const std::uint8_t* data, std::size_t bytes, const Execut
 std::uint64_t checksum(const Header& header) {
     return checksum_block(reinterpret_cast<const std::uint8_t*>(&header),
                           offsetof(Header, checksum));
+}
+
+// Whether every id lies in [0, next_id) and no two vectors that are not deleted share one.
+bool ids_fit(const HnswRows& rows, std::int64_t next_id) {
+    constexpr std::int64_t most = std::int64_t{std::numeric_limits<std::int32_t>::max()} + 1;
+    if (next_id < 0 || next_id > most) return false;
+    std::vector<std::int32_t> live;
+    live.reserve(rows.size());
+    for (std::size_t slot = 0; slot < rows.size(); ++slot) {
+        if (rows.ids[slot] < 0 || rows.ids[slot] >= next_id) return false;
+        if (rows.dead[slot] == 0) live.push_back(rows.ids[slot]);
+    }
+    if (!std::is_sorted(live.begin(), live.end())) std::sort(live.begin(), live.end());
+    return std::adjacent_find(live.begin(), live.end()) == live.end();
 }
 
 // Calls visit(buffer) for every array of an index, in the order of the file.
@@ -191,14 +206,16 @@ std::unique_ptr<Hnsw> Hnsw::load(Span<const std::uint8_t> file, const std::strin
     };
     const std::size_t deleted = static_cast<std::size_t>(
         std::count(rows.dead.data(), rows.dead.data() + rows.dead.size(), std::uint8_t{1}));
+    const std::size_t live = static_cast<std::size_t>(
+        std::count(rows.dead.data(), rows.dead.data() + rows.dead.size(), std::uint8_t{0}));
     const bool whole = fits(rows.codes.codes, rows.codes.width) && fits(rows.codes.scales, 1) &&
                        fits(rows.ids, 1) && fits(rows.dead, 1) && deleted == header.deleted &&
+                       live + deleted == size &&
                        (options.storage == Storage::float32 ? fits(rows.singles, rows.padded)
                                                             : rows.singles.size() == 0) &&
                        (options.storage == Storage::float16 ? fits(rows.halves, rows.padded)
                                                             : rows.halves.size() == 0) &&
-                       std::all_of(rows.ids.data(), rows.ids.data() + rows.ids.size(),
-                                   [&](std::int32_t id) { return id >= 0 && id < header.next_id; });
+                       ids_fit(rows, header.next_id);
     if (!whole) refuse("does not fit together; save the index again");
     index->graph_->adopt(size, static_cast<std::int32_t>(header.entry), execution);
     index->next_id_ = header.next_id;

@@ -470,11 +470,14 @@ void HnswGraph::adopt(std::size_t size, std::int32_t entry, const Execution& exe
         for (std::size_t slot = begin; slot < end; ++slot) {
             for (int layer = 0; layer <= levels_[slot]; ++layer) {
                 const std::int32_t* links = row(static_cast<std::int32_t>(slot), layer);
-                for (std::size_t i = 0; i < row_width(layer) && links[i] >= 0; ++i) {
+                std::size_t i = 0;
+                for (; i < row_width(layer) && links[i] >= 0; ++i) {
                     const auto link = static_cast<std::size_t>(links[i]);
                     inside =
                         inside && i < most_links(layer) && link < size && levels_[link] >= layer;
                 }
+                // A link behind the end would count as soon as others are added before it.
+                for (; i < row_width(layer); ++i) inside = inside && links[i] < 0;
             }
         }
         if (!inside) sound = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -232,6 +233,34 @@ Postings::Postings(Span<const std::int64_t> offsets, Span<const std::int32_t> no
     if (counts.size != nodes.size || weights.size != lengths.rows) {
         throw InputError("counts or weights do not fit; expected " + std::to_string(nodes.size) +
                          " counts and " + std::to_string(lengths.rows) + " weights");
+    }
+    for (std::size_t term = 0; term < terms(); ++term) {
+        const Span<const std::int32_t> of_term = holders(term);
+        if (std::adjacent_find(of_term.begin(), of_term.end(), std::greater_equal<>()) !=
+            of_term.end()) {
+            throw InputError("nodes of term " + std::to_string(term) +
+                             " are not ascending; expected each node once, lower ids first");
+        }
+    }
+    for (const float count : counts) {
+        if (!(count > 0 && std::isfinite(count))) {
+            throw InputError("counts holds " + std::to_string(count) +
+                             "; expected finite numbers above 0");
+        }
+    }
+    for (const double weight : weights) {
+        if (!(weight > 0 && std::isfinite(weight))) {
+            throw InputError("weights holds " + std::to_string(weight) +
+                             "; expected finite numbers above 0");
+        }
+    }
+    // Below this the sum over all nodes cannot overflow.
+    constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();
+    for (const std::int64_t length : field_lengths_) {
+        if (length < 0 || length > longest) {
+            throw InputError("lengths holds " + std::to_string(length) + "; expected 0 to " +
+                             std::to_string(longest));
+        }
     }
     std::vector<std::int64_t> fields(lengths.rows);
     totals_.resize(lengths.rows);

@@ -198,7 +198,8 @@ class QueryWalk {
             if (stamps_[seed] < first_stamp_) found_.values[found_.count++] = seed;
             stamps_[seed] = stamp_;
             std::size_t next = 0;
-            for (std::int32_t depth = 0; depth < options_.depth && next < queue_.count; ++depth) {
+            for (std::int32_t depth = 0; depth < options_.depth && next < queue_.count && !full();
+                 ++depth) {
                 for (const std::size_t end = queue_.count; next < end && !full(); ++next) {
                     expand_of_seed(queue_.values[next]);
                 }

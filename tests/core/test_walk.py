@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -255,3 +256,10 @@ def test_a_graph_walks_from_several_threads_at_once() -> None:
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda _: graph.walk(seeds, depth=3, budget=50)[0], range(16)))
     assert all(np.array_equal(result, expected) for result in results)
+
+
+def test_depth_costs_nothing_once_the_budget_is_full() -> None:
+    graph = Graph([0, 0], [1, 2])
+    started = time.process_time()
+    assert graph.walk([[0]], depth=2**31 - 1, budget=2)[0].tolist() == [[0, 1]]
+    assert time.process_time() - started < 1
