@@ -18,6 +18,7 @@ FLOORS = (
         "errors",
         "config",
         "_files",
+        "_json",
         "_lazy",
         "_lock",
         "_memory",

@@ -8,6 +8,8 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
+from fastrecall import _json
+
 DIGEST = "digest"
 """The key under which a sealed document carries its digest."""
 
@@ -50,7 +52,7 @@ def checked_line(entry: Mapping[str, Any]) -> bytes:
     >>> line_content(checked_line({"id": "é"}).rstrip(b"\n"))
     {'id': 'é'}
     """
-    # A server may send lone surrogates; `json.loads` takes them in this form.
+    # A server may send lone surrogates; `_json.loads` takes them in this form.
     text = json.dumps(entry, ensure_ascii=False, separators=(",", ":"))
     data = text.encode("utf-8", "surrogatepass")
     return b"%08x %08x %s\n" % (len(data), zlib.crc32(data), data)
@@ -64,7 +66,7 @@ def line_content(line: bytes) -> dict[str, Any] | None:
     try:
         if (int(head[0], 16), int(head[1], 16)) != (len(data), zlib.crc32(data)):
             return None
-        entry = json.loads(data)
+        entry = _json.loads(data)
     except ValueError:
         return None
     return entry if isinstance(entry, dict) else None

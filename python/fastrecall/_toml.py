@@ -7,11 +7,26 @@ from importlib.resources import files
 from typing import Any
 
 if sys.version_info >= (3, 11):
-    from tomllib import TOMLDecodeError, loads
+    import tomllib
 else:
-    from tomli import TOMLDecodeError, loads
+    import tomli as tomllib
 
-__all__ = ["TOMLDecodeError", "loads", "packaged"]
+__all__ = ["loads", "packaged"]
+
+
+def loads(text: str) -> dict[str, Any]:
+    """The tables of a text.
+
+    Raises:
+        ValueError: not TOML, nested too deeply, or a number with thousands of digits.
+
+    >>> loads("a = 1")
+    {'a': 1}
+    """
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def packaged(package: str, name: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from fastrecall._files import atomic_write
-from fastrecall._toml import TOMLDecodeError, loads
+from fastrecall._toml import loads
 from fastrecall.errors import InputError
 
 PROJECT_FILE = "fastrecall.toml"
@@ -193,7 +193,7 @@ def _read(file: Path) -> str:
 def _parsed(text: str, name: str, source: Path | None, tried: tuple[Tried, ...]) -> Config:
     try:
         document = loads(text)
-    except TOMLDecodeError as error:
+    except ValueError as error:
         raise InputError(f"{name} is not TOML: {error}") from error
     _same_keys(document, ("eval", "index", "search"), "", name)
     search = _table(document, "search", "", name)

@@ -225,8 +225,8 @@ def test_a_replay_answers_what_was_recorded_and_nothing_else(tmp_path: Path) -> 
         ("[]", "line 1: expected an object with the text 'query'"),
         ('{"query": "q"}', "line 1: expected either 'content' or 'failure'"),
         ('{"query": "q", "content": "[1]", "failure": "timeout"}', "expected either"),
-        ('{"query": "q", "content": 3}', "line 1: 'content' is no text"),
-        ('{"query": "q", "failure": "boredom"}', "failure 'boredom'; expected one of"),
+        ('{"query": "q", "content": 3}', "line 1: content is 3; expected a text or null"),
+        ('{"query": "q", "failure": "boredom"}', "failure is 'boredom'; expected one of"),
         ('{"query": "q", "content": "[1]", "tokens": 3}', "line 1: unknown key 'tokens'"),
     ],
 )

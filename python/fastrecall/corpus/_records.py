@@ -19,6 +19,9 @@ _SECOND = timedelta(seconds=1)
 LARGEST_NUMBER = 2**31 - 1
 _SHARED = 1 << 20
 """Texts held to be shared: bounds what millions of branch names take."""
+_FIRST_MOMENT = (datetime.min - _PLAIN_EPOCH) // _SECOND
+_PAST_MOMENTS = (datetime.max - _PLAIN_EPOCH) // _SECOND + 1
+"""Years 1 to 9999: what can be shown as a date."""
 
 _TIME = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?)? ?(Z|[+-]\d\d:?\d\d)?",
@@ -351,6 +354,7 @@ def _time(value: object, field: str) -> int | None:
             and value[19] == "Z"
             and value[4] == value[7] == "-"
             and value[10] == "T"
+            and value[13] == value[16] == ":"
         ):
             try:
                 plain = datetime.fromisoformat(value[:19])
@@ -362,7 +366,7 @@ def _time(value: object, field: str) -> int | None:
         return _odd_time(value, field)
     if _absent(value):
         return None
-    if type(value) is int and abs(value) < 2**40:
+    if type(value) is int and _FIRST_MOMENT <= value < _PAST_MOMENTS:
         return value
     raise _bad_time(value, field)
 

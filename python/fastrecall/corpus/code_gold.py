@@ -19,7 +19,9 @@ from fastrecall.corpus.code import CodeChunk
 from fastrecall.errors import CorpusError
 
 _COLUMNS = ("query", "result1", "result2", "result3")
-_RESULT = re.compile(r"(?P<path>.+):(?P<start>\d+)-(?P<end>\d+):(?P<grade>\d+)")
+_RESULT = re.compile(
+    r"(?P<path>.+):(?P<start>\d{1,9})-(?P<end>\d{1,9}):(?P<grade>\d{1,9})", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fastrecall import _json
 from fastrecall._files import atomic_write
 from fastrecall.dataset.own import FILES, FileEntry
-from fastrecall.dataset.storage import Storage, checked_storage
+from fastrecall.dataset.storage import Storage
 from fastrecall.errors import CacheError
 
 MANIFEST = "manifest.json"
@@ -73,7 +74,7 @@ def read_manifest(folder: Path) -> Manifest | None:
     """
     path = folder / MANIFEST
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = _json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
@@ -88,8 +89,12 @@ def read_manifest(folder: Path) -> Manifest | None:
         )
     if document.pop("sha256", None) != _digest(document):
         raise _damaged(path, "its checksum does not fit")
-    files = tuple(FileEntry(**entry) for entry in document["files"])
-    return Manifest(document["dim"], checked_storage(document["storage"]), files, document["about"])
+    try:
+        return _json.as_instance(
+            Manifest, {key: document.get(key) for key in ("dim", "storage", "files", "about")}
+        )
+    except ValueError as error:
+        raise _damaged(path, str(error)) from error
 
 
 def refuse_other_manifest(folder: Path) -> None:

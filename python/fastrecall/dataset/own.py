@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from fastrecall import _json
 from fastrecall._files import atomic_write
 from fastrecall.dataset.mapped import MappedFile
 from fastrecall.dataset.storage import Scales, Storage, bytes_per_row, decode
@@ -215,7 +216,7 @@ def whole_file(path: Path) -> OwnFile | None:
 
 
 def _proof_in(schema: pa.Schema, path: Path) -> Proof:
-    document = json.loads((schema.metadata or {})[_KEY])
+    document = _json.loads((schema.metadata or {})[_KEY])
     version = int(document["version"])
     if version > VERSION:
         raise CacheError(

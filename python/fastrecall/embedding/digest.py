@@ -11,6 +11,7 @@ import hashlib
 import json
 from pathlib import Path
 
+from fastrecall import _json
 from fastrecall._checked import sealed, unsealed
 from fastrecall._files import atomic_write
 from fastrecall.errors import CacheError
@@ -53,6 +54,6 @@ def _file(cache: Path) -> Path:
 
 def _read(cache: Path) -> dict[str, object]:
     try:
-        return unsealed(json.loads(_file(cache).read_text(encoding="utf-8")))
+        return unsealed(_json.loads(_file(cache).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return {}

@@ -98,7 +98,9 @@ def scan(file: BinaryIO) -> Scan:
         if end > size:
             return Scan(blocks, True, damage)
         raw = file.read(texts * KEY_BYTES)
-        if zlib.crc32(raw) == keys_crc:
+        if not texts:
+            pass  # nobody writes such a block, and its dim would be taken for that of the cache
+        elif zlib.crc32(raw) == keys_crc:
             keys = np.frombuffer(raw, dtype=np.uint8).reshape(texts, KEY_BYTES)
             blocks.append(Block(start, dim, keys, vectors_crc))
         else:

@@ -337,10 +337,11 @@ def _falling(query: str, found: Mapping[str, float]) -> tuple[list[str], list[fl
 
 def _check_names(names: Iterable[str], what: str) -> None:
     for name in names:
-        if name.split() != [name]:
+        if name.split() != [name] or name.startswith(_BOM.decode()):
             raise InputError(
-                f"the {what} name {name!r} is empty or holds white space, which separates the "
-                "fields of a TREC file; use names such as 'owner/name#12'"
+                f"the {what} name {name!r} is empty, begins with a byte order mark or holds white "
+                "space, which separates the fields of a TREC file; use names such as "
+                "'owner/name#12'"
             )
         try:
             name.encode()

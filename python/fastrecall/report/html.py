@@ -15,6 +15,7 @@ from fastrecall.report.plots import BUDGETS, SERIES, curve_chart
 from fastrecall.report.reading import MISS_REASONS, reading_aid
 from fastrecall.report.stats_sections import stats_sections
 from fastrecall.report.untrusted import cleaned
+from fastrecall.report.whole import whole
 
 
 def render_html(record: Mapping[str, Any]) -> str:
@@ -27,8 +28,13 @@ def render_html(record: Mapping[str, Any]) -> str:
 
     Raises:
         MissingExtraError: jinja2 is not installed.
+        RecordError: *record* was read from a file that is not as it was written.
     """
-    page = cleaned(dict(record))
+    with whole(record):
+        return _page(cleaned(dict(record)))
+
+
+def _page(page: dict[str, Any]) -> str:
     protocols = list(_protocols(page))
     data = pair_data(page) | {
         "curves": {

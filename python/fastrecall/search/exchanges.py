@@ -6,16 +6,15 @@ import json
 import os
 from collections import defaultdict, deque
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
+from fastrecall import _json
 from fastrecall._checked import sealed, unsealed
 from fastrecall._files import atomic_write
 from fastrecall.errors import InputError
-from fastrecall.search.llm import Exchange, Reason
-
-_FIELDS = {field.name for field in fields(Exchange)}
+from fastrecall.search.llm import Exchange
 
 
 class AnswerCache:
@@ -34,7 +33,7 @@ class AnswerCache:
     def get(self, key: str) -> Exchange | None:
         """The answer, or ``None``; a damaged file counts as absent and is written anew."""
         try:
-            row = json.loads(self._file(key).read_text(encoding="utf-8"))
+            row = _json.loads(self._file(key).read_text(encoding="utf-8"))
             exchange = _exchange(unsealed(row), "cache")
         except (OSError, ValueError, TypeError):
             return None
@@ -97,7 +96,7 @@ class Replay:
                 continue
             place = f"{self.path}, line {number}"
             try:
-                row = json.loads(line)
+                row = _json.loads(line)
             except ValueError as error:
                 raise InputError(f"{place}: not JSON: {error}") from error
             if not isinstance(row, dict) or not isinstance(row.get("query"), str):
@@ -134,16 +133,13 @@ class Replay:
 
 
 def _exchange(row: Mapping[str, Any], place: str) -> Exchange:
-    unknown = sorted(row.keys() - _FIELDS)
-    if unknown:
-        raise ValueError(
-            f"{place}: unknown key {unknown[0]!r}; known: {', '.join(sorted(_FIELDS))}"
-        )
-    content, failure = row.get("content"), row.get("failure")
-    if (content is None) == (failure is None):
+    try:
+        exchange = _json.as_instance(Exchange, {"content": None, **row})
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from None
+    if (exchange.content is None) == (exchange.failure is None):
         raise ValueError(f"{place}: expected either 'content' or 'failure'")
-    if failure is not None and failure not in get_args(Reason):
-        raise ValueError(f"{place}: failure {failure!r}; expected one of {get_args(Reason)}")
-    if content is not None and not isinstance(content, str):
-        raise ValueError(f"{place}: 'content' is no text")
-    return Exchange(**{"content": None, **row})
+    numbers = exchange.attempts, exchange.input_tokens, exchange.output_tokens, exchange.cost or 0
+    if min(numbers) < 0:
+        raise ValueError(f"{place}: attempts, tokens and cost must not be below 0")
+    return exchange

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from fastrecall import _json
 from fastrecall.search.llm import AnswerError
 
 SCHEMA: Mapping[str, Any] = {
@@ -118,8 +119,8 @@ def _json_in(content: str) -> Any:
     text = _THINKING.sub("", content).strip()
     fenced = _FENCE.findall(text)
     for candidate in (text, *(fenced if len(fenced) == 1 else ())):
-        with contextlib.suppress(ValueError, RecursionError):
-            return json.loads(candidate)
+        with contextlib.suppress(ValueError):
+            return _json.loads(candidate)
     raise AnswerError("prose", f"not JSON: {text[:200]}")
 
 

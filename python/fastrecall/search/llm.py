@@ -20,6 +20,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
+from fastrecall import _json
 from fastrecall._toml import packaged
 from fastrecall.errors import InputError
 
@@ -33,6 +34,9 @@ MAX_OUTPUT_TOKENS = 4000
 """Room for the thinking that some models do before a short answer; the published number."""
 
 _MAX_REPLY_BYTES = 4_000_000
+_ABSURD = 10**12
+"""Tokens or dollars that no answer takes: who reports them, reports nothing."""
+
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0  # seconds; doubled after each attempt
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -129,7 +133,7 @@ class _Usage:
         self.input_tokens += _count(table.get("prompt_tokens"))
         self.output_tokens += _count(table.get("completion_tokens"))
         cost = table.get("cost")
-        if isinstance(cost, int | float) and not isinstance(cost, bool):
+        if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < _ABSURD:
             self.reported = (self.reported or 0.0) + float(cost)
 
     @property
@@ -274,7 +278,7 @@ class ChatClient:
         if response.status_code != 200:
             raise _refusal(response.status_code, response.headers, bytes(reply))
         try:
-            return json.loads(reply)
+            return _json.loads(reply)
         except ValueError:
             raise _CallError("malformed", f"not JSON: {_excerpt(bytes(reply))}") from None
 
@@ -391,4 +395,5 @@ def _excerpt(reply: bytes) -> str:
 
 
 def _count(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    known = isinstance(value, int) and not isinstance(value, bool) and 0 < value < _ABSURD
+    return int(value) if known else 0  # type: ignore[call-overload]

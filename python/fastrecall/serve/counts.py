@@ -7,6 +7,7 @@ import threading
 from dataclasses import asdict
 from pathlib import Path
 
+from fastrecall import _json
 from fastrecall._checked import sealed, unsealed
 from fastrecall._files import atomic_write, remove_leftovers
 from fastrecall._lock import locked
@@ -113,7 +114,9 @@ class Counts:
 
     def _stored(self) -> Delivered:
         try:
-            stored = Delivered(**unsealed(json.loads(self._path.read_text(encoding="utf-8"))))
+            stored = _json.as_instance(
+                Delivered, unsealed(_json.loads(self._path.read_text(encoding="utf-8")))
+            )
         except (FileNotFoundError, NotADirectoryError):
             return Delivered()
         except (ValueError, TypeError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from fastrecall import _json
 from fastrecall.errors import InputError
 from fastrecall.serve.memory import ProjectMemory
 
@@ -20,7 +21,7 @@ def hook_answer(memory: ProjectMemory, given: str) -> str:
         InputError: no JSON object with a text ``prompt``.
     """
     try:
-        event = json.loads(given)
+        event = _json.loads(given)
     except ValueError as error:
         raise InputError(f"stdin is no JSON ({error}); expected a prompt hook's event") from error
     prompt = event.get("prompt") if isinstance(event, dict) else None

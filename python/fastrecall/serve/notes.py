@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
 
+from fastrecall import _json
 from fastrecall.embedding import ModelInfo, embed_question
 from fastrecall.errors import InputError
 from fastrecall.graph import Graph
@@ -39,6 +41,9 @@ class Note:
     tags: tuple[str, ...]
 
 
+_PARTS = tuple(field.name for field in fields(Note))
+
+
 @dataclass(frozen=True)
 class FoundNote:
     """A note, its cosine with the question, and its rank among the notes."""
@@ -60,7 +65,8 @@ class Notes:
     def refresh(self) -> None:
         """Read what was written since, here or by another process."""
         if self.journal.refresh():
-            self._notes = {entry["id"]: _note(entry) for entry in self.journal.entries}
+            notes = filter(None, map(_note, self.journal.entries))
+            self._notes = {note.id: note for note in notes}
             self._memory = None
 
     def __len__(self) -> int:
@@ -138,20 +144,21 @@ class Notes:
         return Memory(texts, np.stack(vectors), np.zeros(len(notes), np.bool_))
 
 
-def _note(entry: Entry) -> Note:
-    return Note(
-        entry["id"],
-        str(entry.get("text", "")),
-        int(entry.get("at", 0)),
-        tuple(map(str, entry.get("caused_by", ()))),
-        tuple(map(str, entry.get("tags", ()))),
-    )
+def _note(entry: Entry) -> Note | None:
+    """The note in an entry; None: somebody else has written it."""
+    try:
+        return _json.as_instance(Note, {name: entry.get(name) for name in _PARTS})
+    except ValueError:
+        return None
 
 
 def _vector(entry: Entry, model: ModelInfo) -> Vectors:
     """The vector that was stored, or a new one when another model made it."""
     if entry.get("model") == _identity(model):
-        return np.frombuffer(base64.b64decode(entry["vector"]), "<f4").astype(np.float32)
+        with contextlib.suppress(KeyError, TypeError, ValueError):
+            vector = np.frombuffer(base64.b64decode(entry["vector"]), "<f4").astype(np.float32)
+            if vector.shape == (model.dim,) and np.isfinite(vector).all():
+                return vector
     return embed_question(str(entry.get("text", "")), model)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from fastrecall import _json
 from fastrecall._checked import DIGEST, digest_of
 from fastrecall._files import atomic_write
 from fastrecall.errors import RecordError
@@ -16,6 +17,7 @@ from fastrecall.report.code_markdown import render_code_markdown
 from fastrecall.report.code_table import is_code, render_code
 from fastrecall.report.markdown import render_markdown
 from fastrecall.report.table import render
+from fastrecall.report.whole import whole
 from fastrecall.study.compare import compare
 
 SCHEMA = 1
@@ -31,8 +33,10 @@ class Record(Mapping[str, Any]):
     1
     """
 
-    def __init__(self, data: Mapping[str, Any]) -> None:
+    def __init__(self, data: Mapping[str, Any], *, path: Path | None = None) -> None:
         self._data = {key: value for key, value in data.items() if key != DIGEST}
+        self.path = path
+        """The file that it was read from; None: it was just made."""
 
     def __getitem__(self, key: str) -> Any:
         return self._data[key]
@@ -49,14 +53,15 @@ class Record(Mapping[str, Any]):
         Without ``timings`` two runs with the same input and settings give the same bytes.
         """
         parts = []
-        for key, value in {DIGEST: _digest(self._data), **self._data}.items():
-            if key == "timings" and not timings:
-                continue
-            if key == "queries" and value:
-                body = "[\n" + ",\n".join(_dumps(row) for row in value) + "\n]"
-            else:
-                body = _dumps(value)
-            parts.append(f"{_dumps(key)}: {body}")
+        with whole(self):
+            for key, value in {DIGEST: _digest(self._data), **self._data}.items():
+                if key == "timings" and not timings:
+                    continue
+                if key == "queries" and value:
+                    body = "[\n" + ",\n".join(_dumps(row) for row in value) + "\n]"
+                else:
+                    body = _dumps(value)
+                parts.append(f"{_dumps(key)}: {body}")
         return "{\n" + ",\n".join(parts) + "\n}\n"
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -72,7 +77,7 @@ class Record(Mapping[str, Any]):
             RecordError: no such file, not JSON, not a record, or of a newer schema.
         """
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
+            data = _json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise RecordError(f"cannot read record {path}: {error.strerror}") from error
         except ValueError as error:
@@ -90,13 +95,16 @@ class Record(Mapping[str, Any]):
                 f"{path} has schema {data['schema']!r}; this version reads schema {SCHEMA}; "
                 "make the record anew"
             )
-        if data.get(DIGEST) not in (None, _digest(data)):
+        record = cls(data, path=Path(path))
+        with whole(record):
+            fits = data.get(DIGEST) in (None, _digest(data))
+        if not fits:
             raise RecordError(
                 f"{path} is not the record that was written (its digest does not fit): it was "
                 f"damaged, or changed by hand; make it anew, or take {DIGEST!r} out to use it as "
                 "it is"
             )
-        return cls(data)
+        return record
 
     def table(self, *, width: int | None = None, color: bool = False, misses: bool = False) -> str:
         """The record as tables of text, *width* columns wide (100 unless said).
@@ -104,17 +112,20 @@ class Record(Mapping[str, Any]):
         A record of code search lists its misses when asked.
         """
         width = width or 100
-        if is_code(self):
-            return render_code(self._data, width=width, color=color, misses=misses)
-        return render(self._data, width=width, color=color)
+        with whole(self):
+            if is_code(self):
+                return render_code(self._data, width=width, color=color, misses=misses)
+            return render(self._data, width=width, color=color)
 
     def markdown(self) -> str:
         """The record as tables in GitHub's Markdown."""
-        return (render_code_markdown if is_code(self) else render_markdown)(self._data)
+        with whole(self):
+            return (render_code_markdown if is_code(self) else render_markdown)(self._data)
 
     def compare(self, other: Mapping[str, Any], *, anyway: bool = False) -> dict[str, Any]:
         """How *other* differs from this record; see `fastrecall.study.compare.compare`."""
-        return compare(self, other, anyway=anyway)
+        with whole(self, other):
+            return compare(self, other, anyway=anyway)
 
 
 def _digest(data: Mapping[str, Any]) -> str:

@@ -7,18 +7,19 @@ a body that breaks off) is asked again for less, after a pause that doubles.
 
 from __future__ import annotations
 
-import json
+import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import Any
 
+from fastrecall import _json
 from fastrecall._term import note
 from fastrecall.corpus.fetch.names import Server
-from fastrecall.errors import RemoteError
+from fastrecall.errors import FastrecallError, RemoteError
 
 LARGEST_PAGE = 100
 """What GitHub allows."""
@@ -211,12 +212,13 @@ class GitHub:
 
     def _read(self, content: bytes, headers: Mapping[str, str], served_at: float) -> Answer:
         try:
-            reply = json.loads(content)
+            reply = _json.loads(content)
         except ValueError:
             raise _FailedError("an answer that is not JSON") from None
         if not isinstance(reply, dict):
             raise _FailedError("an answer that is no object")
-        errors = [error for error in reply.get("errors") or [] if isinstance(error, dict)]
+        told = reply.get("errors")
+        errors = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
         types = frozenset(str(error.get("type")) for error in errors if error.get("type"))
         texts = tuple(_plain(str(error.get("message", ""))) for error in errors)
         if types & _LIMITED or any("rate limit" in text.lower() for text in texts):
@@ -238,7 +240,7 @@ class GitHub:
         says_so = any(word in text.lower() for word in ("rate limit", "abuse", "too many"))
         if seconds is None and status == 403 and not says_so:
             try:
-                reason = str(json.loads(text)["message"])
+                reason = str(_json.loads(text)["message"])
             except (ValueError, KeyError, TypeError):
                 reason = "no reason given"
             raise RemoteError(
@@ -253,6 +255,40 @@ class GitHub:
             return parsedate_to_datetime(headers["date"]).timestamp()
         except (KeyError, ValueError, TypeError):
             return self._now()
+
+
+@contextlib.contextmanager
+def understood(server: Server) -> Iterator[None]:
+    """Around what reads an answer: a shape that GitHub never sends is the server's failure.
+
+    Raises:
+        RemoteError: something is missing from the answer, or is of another type.
+    """
+    try:
+        yield
+    except FastrecallError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise RemoteError(
+            f"{server.host} sent an answer that is not as GitHub's are "
+            f"({type(error).__name__}: {_plain(str(error))}); check the API address, or try later"
+        ) from error
+
+
+def next_cursor(info: Mapping[str, Any], after: str | None) -> str | None:
+    """Where the page behind the one after *after* begins; None: there is none.
+
+    Raises:
+        RemoteError: the server says that there is one, and not where.
+    """
+    if not info["hasNextPage"]:
+        return None
+    cursor = info["endCursor"]
+    if not isinstance(cursor, str) or cursor == after:
+        raise RemoteError(
+            "the server says that there are more pages and does not say where; try again later"
+        )
+    return cursor
 
 
 def _stated_wait(

@@ -8,6 +8,7 @@ so that it can stand beside the PRs of OWNER/NAME; what it closes are issues of 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,8 +25,10 @@ from fastrecall.types import Ticket
 LOCAL = "local/"
 """The owner of repositories that say nothing about where they come from."""
 
-_BETWEEN = "\x1f"
-_FORMAT = "%x1f".join(("%H", "%an", "%ae", "%cn", "%ce", "%ct", "%B"))
+# NUL stands between fields as between commits: it is the one character that none of them can hold.
+_FIELDS = ("%H", "%an", "%ae", "%cn", "%ce", "%ct", "%B")
+_FORMAT = "%x00".join(_FIELDS)
+_MOMENT = re.compile(r"\d{1,11}", re.ASCII)
 _UTF8 = ("-c", "i18n.logOutputEncoding=UTF-8", "-c", "log.showSignature=false")
 _SITES = ("https://github.com/", "ssh://git@github.com/", "git@github.com:")
 
@@ -73,13 +76,14 @@ def read_commits(folder: Path, repository: str) -> Iterator[Ticket]:
         "HEAD",
         "--",
     )
-    lines = log.decode("utf-8", "replace").split("\0")
-    for number, line in enumerate(filter(None, lines), start=1):
-        sha, author, email, committer, committer_email, when, message = line.split(_BETWEEN, 6)
+    fields = log.decode("utf-8", "replace").split("\0")
+    commits = zip(*(iter(fields),) * len(_FIELDS), strict=False)  # behind the last stands nothing
+    for number, commit in enumerate(commits, start=1):
+        sha, author, email, committer, committer_email, when, message = commit
         title, _, body = message.strip().partition("\n")
         prose = mask(message.lower())
         closes = {(one.repo or repository, one.number) for one in closing_references(prose)}
-        moment = int(when)
+        moment = int(when) if _MOMENT.fullmatch(when) else 0  # a broken date is told as nothing
         yield Ticket(
             repo=f"{GIT}{repository}",
             kind="pr",

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from fastrecall import _json
 from fastrecall._checked import checked_line, line_content
 from fastrecall._files import write_all
 from fastrecall.errors import CacheError
@@ -96,13 +97,13 @@ class Journal:
             with self.path.open("rb") as file:
                 next(file)
                 for line in file:
-                    page = line_content(line[:-1])
+                    page = _page_in(line)
                     if page is None:
                         raise CacheError(
                             f"{self.path} was changed while it was in use; run the same command "
                             "again: what is whole of it is kept"
                         )
-                    yield Page(**page)
+                    yield page
         except OSError as error:
             raise CacheError(
                 f"cannot read the journal {self.path}: {error.strerror or error}; remove it to "
@@ -150,17 +151,26 @@ def _found_header(path: Path) -> Header | None:
         with path.open("rb") as file:
             line = file.readline()
         found = line_content(line[:-1])
-        return Header(**found) if found is not None else None
-    except (FileNotFoundError, TypeError):
+        return None if found is None else _json.as_instance(Header, found)
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def _page_in(line: bytes) -> Page | None:
+    """The page in a line; None: the line is cut, or not what was written."""
+    found = line_content(line[:-1]) if line.endswith(b"\n") else None
+    try:
+        return None if found is None else _json.as_instance(Page, found)
+    except ValueError:
         return None
 
 
 def _drop_what_is_not_whole(path: Path) -> None:
     """Cut the file behind its last line before the first that is not what was written."""
-    whole = 0
     with path.open("r+b") as file:
+        whole = len(file.readline())
         for line in file:
-            if not line.endswith(b"\n") or line_content(line[:-1]) is None:
+            if _page_in(line) is None:
                 file.truncate(whole)
                 return
             whole += len(line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastrecall.corpus.fetch.client import GitHub, PageSize
+from fastrecall.corpus.fetch.client import GitHub, PageSize, next_cursor, understood
 from fastrecall.corpus.fetch.queries import Wanted, rest_query
 from fastrecall.types import Kind
 
@@ -20,11 +20,12 @@ def complete(github: GitHub, kind: Kind, node: dict[str, Any], wanted: Wanted) -
         if not isinstance(have, dict):  # not visible to this token
             continue
         query, size = rest_query(kind, nested), PageSize()
-        info = have.pop("pageInfo")
-        while info["hasNextPage"]:
-            answer = github.ask(query, {"id": node["id"], "after": info["endCursor"]}, size)
-            more = (answer.data.get("node") or {}).get("list")
-            if more is None:  # deleted a moment ago
-                break
-            have["nodes"] += more["nodes"]
-            info = more["pageInfo"]
+        with understood(github.server):
+            after = next_cursor(have.pop("pageInfo"), None)
+            while after is not None:
+                answer = github.ask(query, {"id": node["id"], "after": after}, size)
+                more = (answer.data.get("node") or {}).get("list")
+                if more is None:  # deleted a moment ago
+                    break
+                have["nodes"] += more["nodes"]
+                after = next_cursor(more["pageInfo"], after)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fastrecall.corpus.fetch.client import GitHub, PageSize
+from fastrecall.corpus.fetch.client import GitHub, PageSize, next_cursor, understood
 from fastrecall.corpus.fetch.names import check_owner, is_repository
 from fastrecall.corpus.fetch.queries import REPOSITORIES
 from fastrecall.errors import CorpusError
@@ -35,11 +35,12 @@ def list_repositories(owner: str, *, github: GitHub) -> list[Owned]:
                 f"{owner}: {github.server.host} knows no such user or organisation; check the "
                 "spelling"
             )
-        page = known["repositories"]
-        for node in page["nodes"]:
-            if node and is_repository(node["nameWithOwner"]):
-                issues, prs = node["issues"]["totalCount"], node["pullRequests"]["totalCount"]
-                found.append(Owned(node["nameWithOwner"], issues, prs))
-        if not page["pageInfo"]["hasNextPage"]:
+        with understood(github.server):
+            page = known["repositories"]
+            for node in page["nodes"]:
+                if node and is_repository(node["nameWithOwner"]):
+                    issues, prs = node["issues"]["totalCount"], node["pullRequests"]["totalCount"]
+                    found.append(Owned(node["nameWithOwner"], int(issues), int(prs)))
+            after = next_cursor(page["pageInfo"], after)
+        if after is None:
             return found
-        after = page["pageInfo"]["endCursor"]

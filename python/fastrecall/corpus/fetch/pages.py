@@ -6,8 +6,17 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
+from fastrecall import _json
 from fastrecall._term import progress
-from fastrecall.corpus.fetch.client import LARGEST_PAGE, Answer, GitHub, PageSize, github_time
+from fastrecall.corpus.fetch.client import (
+    LARGEST_PAGE,
+    Answer,
+    GitHub,
+    PageSize,
+    github_time,
+    next_cursor,
+    understood,
+)
 from fastrecall.corpus.fetch.journal import Journal, Page
 from fastrecall.corpus.fetch.nested import complete
 from fastrecall.corpus.fetch.queries import Wanted, page_query
@@ -71,10 +80,12 @@ def list_pages(
             last = journal.last(kind)
             while last is None or last.more:
                 answer, repository = ask_page(github, query, name, last.end if last else None, size)
-                page = _page(kind, answer, repository, since, last.end if last else None)
+                with understood(github.server):
+                    page = _page(kind, answer, repository, since, last.end if last else None)
+                    others = int(repository["other"]["totalCount"])
                 if advance is None:
                     check_name(page.repo)
-                    total = page.total + repository["other"]["totalCount"] - journal.count
+                    total = page.total + others - journal.count
                     if since is None and total >= _WORTH_A_WORD:
                         say(
                             f"{page.repo}: {total:,} issues and PRs to fetch, "
@@ -119,24 +130,22 @@ def _page(
 ) -> Page:
     connection = repository["page"]
     info = connection["pageInfo"]
-    more = bool(info["hasNextPage"])
-    if more and info["endCursor"] in (None, after):
-        raise RemoteError(
-            f"{repository['nameWithOwner']}: the server says that there are more pages and does "
-            "not say where; try again later"
-        )
+    more = next_cursor(info, after) is not None
     # What the token may not see comes as null.
     nodes = [node for node in connection["nodes"] if isinstance(node, dict)]
     if since is not None:
         recent = [node for node in nodes if node["updatedAt"] >= github_time(since)]
         more = more and len(recent) == len(nodes)
         nodes = recent
-    return Page(
-        kind=kind,
-        repo=repository["nameWithOwner"],
-        total=connection["totalCount"],
-        end=info["endCursor"],
-        more=more,
-        served_at=answer.served_at,
-        nodes=nodes,
+    return _json.as_instance(
+        Page,
+        {
+            "kind": kind,
+            "repo": repository["nameWithOwner"],
+            "total": connection["totalCount"],
+            "end": info["endCursor"],
+            "more": more,
+            "served_at": answer.served_at,
+            "nodes": nodes,
+        },
     )

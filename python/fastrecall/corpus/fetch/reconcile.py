@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fastrecall.corpus.fetch.client import GitHub, PageSize
+from fastrecall.corpus.fetch.client import GitHub, PageSize, next_cursor, understood
 from fastrecall.corpus.fetch.nested import complete
 from fastrecall.corpus.fetch.pages import NEWEST_FIRST, ask_page
 from fastrecall.corpus.fetch.queries import Wanted, numbers_query, page_query
@@ -68,24 +68,24 @@ def reconcile(
     after = None
     while True:
         _, repository = ask_page(github, query, name, after, size)
-        connection = repository["page"]
-        nodes = [node for node in connection["nodes"] if node]
-        listed |= {node["number"] for node in nodes}
-        new += [node["number"] for node in nodes if node["number"] not in known]
-        more = connection["pageInfo"]["hasNextPage"]
-        # Everything younger than the last one listed should have been listed by now.
-        reached = nodes[-1]["createdAt"] if more and nodes else ""
+        with understood(github.server):
+            connection = repository["page"]
+            nodes = [node for node in connection["nodes"] if node]
+            listed |= {int(node["number"]) for node in nodes}
+            new += [int(node["number"]) for node in nodes if node["number"] not in known]
+            after = next_cursor(connection["pageInfo"], after)
+            # Everything younger than the last one listed should have been listed by now.
+            reached = str(nodes[-1]["createdAt"]) if after is not None and nodes else ""
+            total = int(connection["totalCount"])
         while waiting and known[waiting[-1]] > reached:
             number = waiting.pop()
             if number not in listed:
                 gone.add(number)
-        missing = connection["totalCount"] - unlisted - len(known)
-        if not more:
-            unlisted = connection["totalCount"] - len(listed)
+        if after is None:
+            unlisted = total - len(listed)
             break
-        if len(new) - len(gone) == missing:
+        if len(new) - len(gone) == total - unlisted - len(known):
             break
-        after = connection["pageInfo"]["endCursor"]
     return Difference(gone, _single(github, name, kind, new, wanted), max(0, unlisted))
 
 
@@ -97,7 +97,8 @@ def _single(
     for start in range(0, len(numbers), _AT_ONCE):
         query = numbers_query(kind, wanted.fields(kind), numbers[start : start + _AT_ONCE])
         repository = github.ask(query, {"owner": owner, "name": short}).data.get("repository")
-        nodes += [node for node in (repository or {}).values() if node]
+        with understood(github.server):
+            nodes += [node for node in (repository or {}).values() if isinstance(node, dict)]
     for node in nodes:
         complete(github, kind, node, wanted)
     return nodes

@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from fastrecall import _json
 from fastrecall._checked import sealed, unsealed
 from fastrecall._data import data_folder
 from fastrecall._files import atomic_write, remove_leftovers
@@ -84,7 +85,7 @@ class Store:
         """
         path = self.folder / MANIFEST
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = _json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
@@ -109,7 +110,7 @@ class Store:
     def moved_to(self) -> str | None:
         """The name that the repository has now, if it was renamed since."""
         try:
-            data = json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))
+            data = _json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))
             name = data["moved_to"]
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -224,8 +225,8 @@ def _manifest(path: Path, data: Any) -> Manifest | None:
             f"{path}: written by another version of fastrecall; remove the folder and fetch again"
         )
     try:
-        manifest = Manifest(**{**data, "notes": tuple(data.get("notes", ()))})
-    except TypeError as error:
+        manifest = _json.as_instance(Manifest, data)
+    except ValueError as error:
         raise CorpusError(f"{path}: not a readable manifest ({error}); fetch again") from error
     # The name becomes a path and must not lead out of the folder.
     if Path(manifest.file).name != manifest.file:

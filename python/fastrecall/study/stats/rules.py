@@ -103,7 +103,7 @@ def _read(path: Path) -> dict[str, Any]:
         return _toml.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except (_toml.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # not UTF-8, or not TOML
         raise InputError(f"{path} is not valid TOML: {error}") from error
 
 
