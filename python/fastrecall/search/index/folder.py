@@ -25,6 +25,7 @@ from fastrecall._files import atomic_write, remove_leftovers
 from fastrecall._lock import locked
 from fastrecall.errors import CacheError, InputError
 from fastrecall.search.hnsw import HNSW
+from fastrecall.search.index.checks import MisfitError, check_arrays
 from fastrecall.search.index.place import MANIFEST, Manifest, damaged, read_manifest
 
 _BUILD = "build-"
@@ -150,8 +151,27 @@ def _open_files(folder: Path, manifest: Manifest) -> tuple[Arrays, HNSW | None]:
                 ann = HNSW.load(path)
             except InputError as error:
                 raise CacheError(f"{error} (fastrecall index)") from error
-            continue
-        if zlib.crc32(np.memmap(path, np.uint8, mode="r").data) != crc:
-            raise damaged(path, "its checksum does not fit")
-        arrays[path.stem] = np.load(path, mmap_mode="r", allow_pickle=False)
+        else:
+            arrays[path.stem] = _array(path, crc)
+    nodes, dim = manifest.corpus["nodes"], manifest.model["dim"]
+    try:
+        check_arrays(arrays, nodes=nodes, dim=dim)
+    except MisfitError as error:
+        raise damaged(folder / f"{error.name}.npy", str(error)) from error
+    if ann is not None and (ann.dim != dim or len(ann) != nodes or ann.ids.max() != nodes - 1):
+        raise damaged(folder / _ANN, "it is of other vectors")
     return arrays, ann
+
+
+def _array(path: Path, crc: int) -> npt.NDArray[Any]:
+    """The array in a file, mapped, when the file has that checksum."""
+    try:
+        whole = path.stat().st_size and zlib.crc32(np.memmap(path, np.uint8, mode="r").data) == crc
+        if not whole:
+            raise damaged(path, "its checksum does not fit")
+        array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (CacheError, FileNotFoundError):
+        raise
+    except Exception as error:  # NumPy lets through what Python's own parser raises
+        raise damaged(path, "it holds no array") from error
+    return array

@@ -41,7 +41,7 @@ class Index:
     ) -> None:
         self.folder, self.manifest = folder, manifest
         self.tickets = StoredTickets(arrays)
-        self.closeness = Closeness(**manifest.closeness)
+        self.closeness = Closeness(manifest.closeness["cosine"], manifest.closeness["titles"])
         self.model, self._loaded, self._opened_by = model, loaded, os.getpid()
         self.links: tuple[Ids, Ids] = (arrays["link_issues"], arrays["link_prs"])
         self.mentions: Ids = arrays["mentions"]

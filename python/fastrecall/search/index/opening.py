@@ -62,10 +62,10 @@ def _same_model(manifest: Manifest, model: str | None) -> ModelInfo:
     info = resolve_model(model or made_with["name"])
     here = info.as_dict()
     for name in _DEPENDS_ON:
-        if here[name] != made_with[name]:
+        if here[name] != made_with.get(name):
             raise ModelError(
                 f"the index of {manifest.corpus['name']} was made with another model: its {name} "
-                f"is {_shown(made_with[name])}, that of {info.name} is {_shown(here[name])}; "
+                f"is {_shown(made_with.get(name))}, that of {info.name} is {_shown(here[name])}; "
                 "build it again (fastrecall index), or ask with the model it was made with: "
                 f"{made_with['name']}"
             )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shlex
@@ -12,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from fastrecall import _json
 from fastrecall._checked import digest_of
 from fastrecall._data import data_folder
 from fastrecall.errors import CacheError
@@ -33,6 +33,14 @@ def ranking_arm(tickets: int) -> str:
     ('best', 'hybrid_causal')
     """
     return EVIDENCE_ARM if tickets <= BEST_UP_TO else FUSION_ARM
+
+
+_PARTS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
+    "corpus": {"name": str, "issues": int, "prs": int, "nodes": int, "links": int},
+    "model": {"name": str, "dim": int},
+    "closeness": {"cosine": (int, float), "titles": int},
+}
+"""What whoever opens an index reads of the objects in its manifest."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +97,7 @@ def read_manifest(folder: Path) -> Manifest | None:
     """
     path = folder / MANIFEST
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = _json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
@@ -107,7 +115,28 @@ def read_manifest(folder: Path) -> Manifest | None:
     if document.pop("sha256") != digest_of(document):
         raise damaged(path, "its checksum does not fit")
     known = {one.name for one in fields(Manifest)}
-    return Manifest(**{name: value for name, value in document.items() if name in known})
+    try:
+        manifest = _json.as_instance(
+            Manifest, {name: value for name, value in document.items() if name in known}
+        )
+        _check_parts(manifest)
+    except ValueError as error:
+        raise damaged(path, str(error)) from error
+    return manifest
+
+
+def _check_parts(manifest: Manifest) -> None:
+    """What is read of the manifest's objects must be there; raises ValueError."""
+    for part, needed in _PARTS.items():
+        given = getattr(manifest, part)
+        for name, kind in needed.items():
+            if not isinstance(given.get(name), kind):
+                raise ValueError(f"{part} has no {name}")
+    if manifest.ranked_by not in (EVIDENCE_ARM, FUSION_ARM):
+        raise ValueError(f"it is ranked by {manifest.ranked_by!r}")
+    for name in (manifest.build, *manifest.files):  # names of files, and no ways elsewhere
+        if Path(name).name != name or name in ("", ".."):
+            raise ValueError(f"{name!r} is no name of a file")
 
 
 def _rebuild(document: Mapping[str, Any]) -> str:

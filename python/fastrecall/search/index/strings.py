@@ -57,7 +57,11 @@ class Strings(Sequence[str]):
         if at < 0:
             at += len(self)
         start = self._ends[at - 1] if at else 0
-        return self._bytes[start : self._ends[at]].tobytes().decode("utf-8", "surrogatepass")
+        data = self._bytes[start : self._ends[at]].tobytes()
+        try:
+            return data.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:  # not what `packed` made
+            return data.decode("utf-8", "replace")
 
 
 class SortedTerms:
