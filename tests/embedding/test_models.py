@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import sys
 import types
@@ -190,6 +191,22 @@ def test_digests_are_remembered_until_the_file_changes(
     assert fe.resolve_model(model_folder).sha256 == first.sha256
 
 
+@pytest.mark.parametrize("name", ["onnx/model.onnx", "tokenizer.json"])
+def test_one_flipped_bit_is_noticed_at_load_though_size_and_time_are_the_same(
+    model_folder: Path, name: str
+) -> None:
+    file = as_real_folder(model_folder) / name
+    model = fe.resolve_model(model_folder)
+    before = file.stat()
+    spoilt = bytearray(file.read_bytes())
+    spoilt[len(spoilt) // 2] ^= 1
+    file.write_bytes(spoilt)
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert fe.resolve_model(model_folder) == model  # the digest that was remembered
+    with pytest.raises(ModelError, match=r"is damaged or another file: its sha256 is"):
+        fe.embed(["a"], model=model_folder)
+
+
 class FakeHub:
     """Stands in for huggingface_hub: one repository that lies in a folder."""
 
@@ -268,6 +285,12 @@ def test_a_model_outside_the_registry_describes_itself(hub: FakeHub) -> None:
     model = fe.fetch_model("owner/model")
     assert (model.id, model.dim, model.revision) == ("owner/model", 384, "c0ffee")
     assert fe.resolve_model("owner/model") == model
+
+
+def test_a_download_with_weights_beside_the_graph_is_whole(hub: FakeHub) -> None:
+    (hub.folder / "onnx" / "model.onnx_data").write_bytes(b"weights")
+    model = fe.fetch_model("e5-small")
+    assert fe.resolve_model("e5-small") == model
 
 
 def test_a_changed_download_is_noticed(hub: FakeHub) -> None:

@@ -7,7 +7,6 @@ import os
 from collections.abc import Sequence
 
 from fastrecall._files import atomic_write
-from fastrecall.embedding.digest import sha256_of
 from fastrecall.embedding.folders import NO_CACHE_HINT
 from fastrecall.embedding.models import (
     CONFIG_FILES,
@@ -17,6 +16,7 @@ from fastrecall.embedding.models import (
     ModelInfo,
     hub_folder,
     is_hub_id,
+    model_digest,
     registry,
     registry_name,
     resolve_model,
@@ -102,7 +102,10 @@ def _download(repo: str, revision: str, models: Sequence[str], tokenizers: Seque
             f"cannot download {repo}: {type(error).__name__}: {_first_line(error)}; try again with "
             f"a network: fastrecall models --fetch {repo}"
         ) from error
-    digests = {"model": sha256_of(folder / model), "tokenizer": sha256_of(folder / tokenizer)}
+    digests = {
+        "model": model_digest(folder / model),
+        "tokenizer": model_digest(folder / tokenizer),
+    }
     manifest = {
         "id": repo,
         "revision": remote.sha,

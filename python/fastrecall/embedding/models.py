@@ -6,12 +6,12 @@ import difflib
 import functools
 import hashlib
 import importlib.util
-import json
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from fastrecall import _json
 from fastrecall._toml import packaged
 from fastrecall.embedding.digest import sha256_of
 from fastrecall.embedding.folders import cache_folder, chosen_folder
@@ -278,26 +278,56 @@ def _checked(found: ModelInfo, cache: Path | None) -> ModelInfo:
     digests = {}
     for part, path in (("model", found.path), ("tokenizer", found.tokenizer)):
         try:
-            digests[part] = _digest(path, cache)
+            digests[part] = model_digest(path, cache=cache)
         except OSError as error:
-            raise ModelError(
-                f"cannot read {path} of the model {found.name}: {error.strerror or error}; "
-                f"{_remedy(found)}"
-            ) from error
+            raise _cannot_read(found, path, error) from error
         expected = _expected(found, part)
         if expected and digests[part] != expected:
-            raise ModelError(
-                f"{path} of the model {found.name} is damaged or another file: its sha256 is "
-                f"{digests[part][:12]}…, expected {expected[:12]}…; {_remedy(found)}"
-            )
+            raise _is_damaged(found, path, digests[part], expected)
     return replace(found, sha256=digests["model"], tokenizer_sha256=digests["tokenizer"])
 
 
-def _digest(path: Path, cache: Path | None) -> str:
+def check_files(model: ModelInfo) -> None:
+    """Read every byte of the model's files, and compare them with the digests in *model*.
+
+    For whoever is about to load them: `resolve_model` trusts a digest that it remembers while size
+    and time of a file stay the same, and not every damage changes these.
+
+    Raises:
+        ModelError: a file is not the one that the digests are of.
+    """
+    for path, expected in (
+        (model.path, model.sha256),
+        (model.tokenizer, model.tokenizer_sha256),
+    ):
+        if path is None:
+            continue
+        try:
+            found = model_digest(path)
+        except OSError as error:
+            raise _cannot_read(model, path, error) from error
+        if found != expected:
+            raise _is_damaged(model, path, found, str(expected))
+
+
+def model_digest(path: Path, *, cache: Path | None = None) -> str:
     """The sha256 of a file; of a graph whose weights lie beside it, of all their digests."""
     beside = sorted(path.parent.glob(f"{path.name}?data*"))
     digests = [sha256_of(file, cache=cache) for file in (path, *beside)]
     return digests[0] if not beside else hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+def _cannot_read(model: ModelInfo, path: Path, error: OSError) -> ModelError:
+    return ModelError(
+        f"cannot read {path} of the model {model.name}: {error.strerror or error}; {_remedy(model)}"
+    )
+
+
+def _is_damaged(model: ModelInfo, path: Path, found: str, expected: str) -> ModelError:
+    return ModelError(
+        f"{path} of the model {model.name} is damaged or another file: its sha256 is "
+        f"{found[:12]}…, expected {expected[:12]}…; {_remedy(model)}"
+    )
 
 
 def _expected(found: ModelInfo, part: str) -> str | None:
@@ -337,7 +367,7 @@ def _first(folder: Path, places: tuple[str, ...]) -> Path | None:
 def _read_json(path: Path) -> dict[str, Any]:
     """A JSON object from a file, or {} where there is no such file."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = _json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:

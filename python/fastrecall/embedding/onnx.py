@@ -13,16 +13,14 @@ from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from fastrecall.embedding.models import ModelInfo, check_files
 from fastrecall.errors import ModelError
 from fastrecall.types import Vectors
-
-if TYPE_CHECKING:
-    from fastrecall.embedding.models import ModelInfo
 
 TOKEN_BUDGET = 256
 """Padded tokens in a batch; a longer text goes alone. A token costs the same in batches of 192 to
@@ -152,9 +150,11 @@ class OnnxEncoder:
 def load_encoder(model: ModelInfo, threads: int) -> OnnxEncoder:
     """A loaded model, kept for the next call: loading takes longer than embedding ten texts.
 
-    The digests in *model* see to it that a file that changed is loaded anew. So does a forked
-    child: in its copy a lock may be held by a thread that it does not have.
+    The digests in *model* see to it that a file that changed is loaded anew, and that what is
+    loaded is what they are of. A forked child loads anew, too: in its copy a lock may be held by a
+    thread that it does not have.
     """
+    check_files(model)
     return OnnxEncoder(model, threads=threads)
 
 
