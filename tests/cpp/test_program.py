@@ -52,9 +52,16 @@ def test_clean_under_sanitizers(sanitizers, tmp_path):
     if shutil.which("g++") is None and shutil.which("clang++") is None:
         pytest.skip("no C++ compiler")
     program = build(
-        tmp_path, f"-DFASTRECALL_SANITIZE={sanitizers}", "-DCMAKE_CXX_FLAGS_RELEASE=-O1"
+        tmp_path,
+        f"-DFASTRECALL_SANITIZE={sanitizers}",
+        "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
+        "-DFASTRECALL_FUZZ=ON",
     )
     assert " 0 failed" in run(program)
+    for seeds in (
+        ROOT / "tests" / "fuzz" / "seeds" / name for name in ("graph", "hnsw", "postings")
+    ):
+        run(tmp_path / f"fastrecall_fuzz_{seeds.name}", *sorted(seeds.iterdir()))
 
 
 @pytest.mark.slow

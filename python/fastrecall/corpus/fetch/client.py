@@ -270,8 +270,8 @@ def understood(server: Server) -> Iterator[None]:
         raise
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise RemoteError(
-            f"{server.host} sent an answer that is not as GitHub's are "
-            f"({type(error).__name__}: {_plain(str(error))}); check the API address, or try later"
+            f"{server.host} sent an answer unlike those of GitHub ({type(error).__name__}: "
+            f"{_plain(str(error))}); check the API address, or try again later"
         ) from error
 
 
@@ -279,15 +279,13 @@ def next_cursor(info: Mapping[str, Any], after: str | None) -> str | None:
     """Where the page behind the one after *after* begins; None: there is none.
 
     Raises:
-        RemoteError: the server says that there is one, and not where.
+        ValueError: there is one, and the server does not say where; it would be asked for ever.
     """
     if not info["hasNextPage"]:
         return None
     cursor = info["endCursor"]
     if not isinstance(cursor, str) or cursor == after:
-        raise RemoteError(
-            "the server says that there are more pages and does not say where; try again later"
-        )
+        raise ValueError("there are more pages, and it does not say where")
     return cursor
 
 

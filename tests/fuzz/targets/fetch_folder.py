@@ -1,0 +1,56 @@
+"""What a fetch leaves on disk: the manifest (first line) and the journal of pages (the others)."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from hashlib import sha256
+
+from tests.fuzz.common import empty_folder, expected_errors, must_hold
+from tests.fuzz.mutate import json_lines as mutate
+
+from fastrecall.corpus import load_corpus
+from fastrecall.corpus.fetch.journal import Header, open_journal
+from fastrecall.corpus.fetch.store import JOURNAL, MANIFEST, Manifest, Store
+from fastrecall.types import Ticket
+
+__all__ = ["mutate", "run"]
+
+HEADER = Header(since=None, comments=False, commits=False, base="")
+TICKETS = [Ticket("a/b", "issue", 1, "Crash", "", 0), Ticket("a/b", "pr", 2, "Fix #1", "", 5)]
+
+
+def sealed(line: bytes) -> bytes:
+    """The line with the length and checksum that it needs, if it is an object."""
+    whole = line.removesuffix(b"\n")
+    if not whole.startswith(b"{"):
+        return line
+    head = b"%08x %08x " % (len(whole), zlib.crc32(whole))
+    return head + line
+
+
+def run(data: bytes) -> None:
+    os.environ["FASTRECALL_DATA"] = str(empty_folder("data"))
+    store = Store.of("github.com", "a/b")
+    stored = store.replace(TICKETS, Manifest(repository="a/b", source="github.com"))
+    manifest, _, pages = data.partition(b"\n")
+    # The name and digest of the file are those of what lies there: the rest is what is read.
+    manifest = manifest.replace(b"@file", stored.file.encode())
+    manifest = manifest.replace(b"@sha256", stored.sha256.encode())
+    (store.folder / MANIFEST).write_bytes(manifest)
+    (store.folder / JOURNAL).write_bytes(b"".join(map(sealed, pages.splitlines(keepends=True))))
+    must_hold(sha256((store.folder / stored.file).read_bytes()).hexdigest() == stored.sha256, "")
+    with expected_errors():
+        found = store.manifest()
+        if found is not None:
+            must_hold(len(store.tickets(found)) == 2, "tickets")
+            json.dumps(dict(found.counts) | dict(found.unlisted))
+    with expected_errors():
+        load_corpus("a/b")
+    store.moved_to()
+    with expected_errors(), open_journal(store.folder / JOURNAL, HEADER) as journal:
+        must_hold(journal.count == sum(len(page.nodes) for page in journal.pages()), "count")
+        for kind in ("issue", "pr"):
+            page = journal.last(kind)
+            must_hold(page is None or page.kind == kind, "kind")
