@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import tarfile
 from importlib.metadata import PackageNotFoundError, distribution
@@ -10,6 +11,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from fastrecall._toml import loads
 
 ROOT = Path(__file__).parents[1]
 
@@ -84,3 +87,24 @@ def test_lock_pins_by_hash_and_names_no_place(name: str) -> None:
     assert lines
     assert all("==" in line and line.endswith("\\") for line in lines)
     assert text.count("--hash=sha256:") >= len(lines)
+
+
+def test_lock_holds_all_that_the_tests_need() -> None:
+    project = loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"]]
+    for extra in ("code", "report", "mcp", "test"):
+        wanted += project["optional-dependencies"][extra]
+    names = {
+        normalised(re.match(r"[\w.-]+", requirement)[0])  # type: ignore[index]
+        for requirement in wanted
+        if "python_version" not in requirement
+    }
+    locked = re.findall(
+        r"^([\w.-]+)==", (ROOT / "requirements" / "ci.lock").read_text(), re.MULTILINE
+    )
+    missing = names - set(map(normalised, locked)) - {"fastrecall"}
+    assert not missing, f"run requirements/update: {missing}"
+
+
+def normalised(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import sys
 import types
@@ -192,19 +191,16 @@ def test_digests_are_remembered_until_the_file_changes(
 
 
 @pytest.mark.parametrize("name", ["onnx/model.onnx", "tokenizer.json"])
-def test_one_flipped_bit_is_noticed_at_load_though_size_and_time_are_the_same(
-    model_folder: Path, name: str
-) -> None:
+def test_one_flipped_bit_is_noticed_at_load(model_folder: Path, name: str) -> None:
+    from fastrecall.embedding.onnx import load_encoder
+
     file = as_real_folder(model_folder) / name
-    model = fe.resolve_model(model_folder)
-    before = file.stat()
+    model = fe.resolve_model(model_folder)  # as it is remembered when a disk changes by itself
     spoilt = bytearray(file.read_bytes())
     spoilt[len(spoilt) // 2] ^= 1
     file.write_bytes(spoilt)
-    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert fe.resolve_model(model_folder) == model  # the digest that was remembered
     with pytest.raises(ModelError, match=r"is damaged or another file: its sha256 is"):
-        fe.embed(["a"], model=model_folder)
+        load_encoder(model, 1)
 
 
 class FakeHub:

@@ -6,6 +6,7 @@ import json
 import os
 import zlib
 from hashlib import sha256
+from unittest.mock import patch
 
 from tests.fuzz.common import empty_folder, expected_errors, must_hold
 from tests.fuzz.mutate import json_lines as mutate
@@ -31,7 +32,11 @@ def sealed(line: bytes) -> bytes:
 
 
 def run(data: bytes) -> None:
-    os.environ["FASTRECALL_DATA"] = str(empty_folder("data"))
+    with patch.dict(os.environ, FASTRECALL_DATA=str(empty_folder("data"))):
+        check(data)
+
+
+def check(data: bytes) -> None:
     store = Store.of("github.com", "a/b")
     stored = store.replace(TICKETS, Manifest(repository="a/b", source="github.com"))
     manifest, _, pages = data.partition(b"\n")

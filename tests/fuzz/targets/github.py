@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from unittest.mock import patch
 
 import httpx
 from tests.fuzz.common import empty_folder, expected_errors, must_hold
@@ -47,6 +48,11 @@ def response(line: bytes) -> httpx.Response:
 
 
 def run(data: bytes) -> None:
+    with patch.dict(os.environ, FASTRECALL_DATA=str(empty_folder("data"))):
+        check(data)
+
+
+def check(data: bytes) -> None:
     lines = iter(data.split(b"\n"))
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -58,7 +64,6 @@ def run(data: bytes) -> None:
         except (ValueError, httpx.HTTPError) as error:  # such an answer never gets through
             raise httpx.ReadError("no HTTP") from error
 
-    os.environ["FASTRECALL_DATA"] = str(empty_folder("data"))
     WAITS.clear()
     CLIENT._http._transport = httpx.MockTransport(answer)
     for wanted in (Wanted(), Wanted(comments=True, commits=True), Wanted()):

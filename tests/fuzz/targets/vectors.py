@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from unittest.mock import patch
 
 import numpy as np
 from tests.fuzz.common import empty_folder, expected_errors, must_hold
@@ -14,7 +15,6 @@ from fastrecall.embedding.models import resolve_model
 from fastrecall.embedding.segment import KEY_BYTES, encode_block
 
 MODEL = resolve_model("fake")
-module.note = lambda _: None  # every damaged file is told, and here all are
 KNOWN = ("a", "b", "c")
 
 
@@ -36,6 +36,11 @@ def mended(data: bytes) -> bytes:
 
 
 def run(data: bytes) -> None:
+    with patch.object(module, "note"):  # every damaged file is told, and here all are
+        check(data)
+
+
+def check(data: bytes) -> None:
     if data[:1] == b"+":
         data = mended(data[1:])
     cache = VectorCache(empty_folder("cache"), MODEL, "")
