@@ -222,3 +222,14 @@ def test_differences_both_ways() -> None:
     assert compare_gold(found, found).lines() == [
         "the pairs found by rule and the pairs given are the same"
     ]
+
+
+def test_a_repository_spelled_in_two_ways_is_one() -> None:
+    rows = [
+        GoldRow(5, 7, "Crash", "Fix", repo="Owner/Name"),
+        GoldRow(6, 8, "Slow", "Faster", repo="owner/name"),
+    ]
+    corpus = corpus_from_gold(rows)
+    pairs = gold_from_rows(corpus, rows).pairs
+    assert corpus.repos == ("Owner/Name",)
+    assert all(pair.issue_node >= 0 and pair.pr_node >= 0 for pair in pairs)

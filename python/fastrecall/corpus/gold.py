@@ -263,7 +263,7 @@ def gold_from_rows(corpus: Corpus, rows: Iterable[GoldRow], *, origin: str = "gi
     names = {repo.lower(): repo for repo in corpus.repos}
 
     def known(repo: str) -> str:
-        return names.get(repo.lower(), repo)
+        return repo if repo in corpus.repos else names.get(repo.lower(), repo)
 
     def pair(row: GoldRow) -> GoldPair:
         repo = known(row.repo) if row.repo else _home(corpus, row)
@@ -307,11 +307,14 @@ def corpus_from_gold(rows: Iterable[GoldRow], *, name: str = "gold") -> Corpus:
     """
     tickets: dict[tuple[str, Kind, int], Ticket] = {}
     retitled = set()
+    spelled: dict[str, str] = {}
     for row in rows:
-        for repo, kind, number, title in (
+        for name_given, kind, number, title in (
             (row.repo, "issue", row.issue, row.query),
             (row.pr_repo or row.repo, "pr", row.pr, row.pr_title),
         ):
+            # As GitHub compares names; the first spelling counts.
+            repo = spelled.setdefault(name_given.lower(), name_given)
             key: tuple[str, Kind, int] = (repo, kind, number)  # type: ignore[assignment]
             old = tickets.setdefault(key, Ticket(repo, key[1], number, title, "", 0))
             if old.title != title:

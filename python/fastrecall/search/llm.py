@@ -381,11 +381,11 @@ def _retry_after(value: str | None) -> float | None:
     """Seconds to wait: the header holds a number of them, or a date."""
     if not value:
         return None
-    if re.fullmatch(r"\d+(\.\d+)?", value.strip()):
-        return float(value)
+    if number := re.fullmatch(r"[ \t]*(\d+(?:\.\d+)?)[ \t]*", value, re.ASCII):
+        return float(number[1])
     try:
         return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except ValueError:
+    except (ValueError, OverflowError, TypeError):
         return None
 
 
