@@ -14,6 +14,11 @@ from fastrecall.corpus.table import from_table, to_table
 
 __all__ = ["mutate", "run"]
 
+NOT_A_TABLE = (
+    *(LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError),
+    pa.ArrowException,
+)
+
 
 def run(data: bytes) -> None:
     try:
@@ -26,7 +31,7 @@ def run(data: bytes) -> None:
                 table = table.set_column(at, name.removesuffix("_time"), moments)
         path = scratch_folder() / "tickets.parquet"
         pq.write_table(table, path)
-    except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
+    except NOT_A_TABLE:
         return  # no table
     with expected_errors():
         tickets = from_table(table)
