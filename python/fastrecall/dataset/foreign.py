@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -129,7 +130,10 @@ def _readable(path: Path, arrow_error: type[Exception]) -> Iterator[None]:
         raise
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist; expected a file of vectors") from error
-    except (arrow_error, OSError, ValueError, TypeError, KeyError, EOFError) as error:
+    except (
+        *(arrow_error, OSError, ValueError, TypeError, LookupError, ArithmeticError, EOFError),
+        *(SyntaxError, TokenError),  # NumPy reads a header by Python's own parser
+    ) as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise InputError(
             f"{path} cannot be read as {path.suffix} ({reason}); write it again"

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -90,11 +91,15 @@ def read_manifest(folder: Path) -> Manifest | None:
     if document.pop("sha256", None) != _digest(document):
         raise _damaged(path, "its checksum does not fit")
     try:
-        return _json.as_instance(
+        manifest = _json.as_instance(
             Manifest, {key: document.get(key) for key in ("dim", "storage", "files", "about")}
         )
     except ValueError as error:
         raise _damaged(path, str(error)) from error
+    for file in manifest.files:
+        if not fnmatchcase(file.name, FILES) or not file.name.isascii() or "/" in file.name:
+            raise _damaged(path, f"{file.name!a} is no name of a file")
+    return manifest
 
 
 def refuse_other_manifest(folder: Path) -> None:

@@ -143,13 +143,21 @@ class OwnFile:
                 proof = _proof_in(reader.schema, path)
                 batch = reader.get_batch(0)
                 batch.validate(full=True)  # Arrow trusts a damaged frame, to the point of crashing
-            if entry and zlib.crc32(proof.encoded()) != entry.crc32:
+            told = zlib.crc32(proof.encoded()), proof.rows
+            if entry and told != (entry.crc32, entry.rows):
                 raise damaged(path, "it is not the file that the manifest speaks of")
             self.proof = proof
             self._values, self._scales = _arrays(batch, proof)
         except FileNotFoundError as error:
             raise damaged(path, "it is missing") from error
-        except (pa.ArrowException, OSError, ValueError, TypeError, LookupError) as error:
+        except (
+            pa.ArrowException,
+            OSError,
+            ValueError,
+            TypeError,
+            LookupError,
+            ArithmeticError,
+        ) as error:
             reason = str(error).partition("\n")[0]
             raise damaged(path, f"it cannot be read ({reason})") from error
         self.entry = FileEntry(path.name, proof.rows, size, zlib.crc32(proof.encoded()))
@@ -223,7 +231,7 @@ def _proof_in(schema: pa.Schema, path: Path) -> Proof:
             f"{path} is of version {version}, this fastrecall reads up to {VERSION}; "
             "update fastrecall"
         )
-    return Proof(**{**document, "crc32": tuple(map(int, document["crc32"]))})
+    return _json.as_instance(Proof, document)
 
 
 def _arrays(batch: pa.RecordBatch, proof: Proof) -> tuple[npt.NDArray[Any], Scales | None]:

@@ -205,11 +205,15 @@ class VectorDataset:
                 self._readers.popitem(last=False)
             file = self._files[number]
             path = self._folder / file.name
-            self._readers[number] = (
-                ForeignFile(path, self._column, rows=file.rows, dim=self._dim)
-                if file.crc32 is None
-                else OwnFile(path, file)
-            )
+            if file.crc32 is None:
+                self._readers[number] = ForeignFile(
+                    path, self._column, rows=file.rows, dim=self._dim
+                )
+            else:
+                own = OwnFile(path, file)
+                if own.proof.dim != self._dim:
+                    raise damaged(path, f"its vectors have {own.proof.dim} dimensions")
+                self._readers[number] = own
         self._readers.move_to_end(number)
         return self._readers[number]
 

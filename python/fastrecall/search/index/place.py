@@ -35,6 +35,8 @@ def ranking_arm(tickets: int) -> str:
     return EVIDENCE_ARM if tickets <= BEST_UP_TO else FUSION_ARM
 
 
+_FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+
 _PARTS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
     "corpus": {"name": str, "issues": int, "prs": int, "nodes": int, "links": int},
     "model": {"name": str, "dim": int},
@@ -135,7 +137,7 @@ def _check_parts(manifest: Manifest) -> None:
     if manifest.ranked_by not in (EVIDENCE_ARM, FUSION_ARM):
         raise ValueError(f"it is ranked by {manifest.ranked_by!r}")
     for name in (manifest.build, *manifest.files):  # names of files, and no ways elsewhere
-        if Path(name).name != name or name in ("", ".."):
+        if not _FILE_NAME.fullmatch(name):
             raise ValueError(f"{name!r} is no name of a file")
 
 
