@@ -92,6 +92,10 @@ def _converted(value: Any, hint: Any) -> Any:
         hints = (inside[0],) * len(value) if inside[-1] is ... else inside
         if len(hints) == len(value):
             return tuple(map(_converted, value, hints))
+    elif isinstance(hint, type) and hasattr(hint, "_fields") and isinstance(value, list):
+        hints = tuple(get_type_hints(hint).values())  # of a named tuple
+        if len(hints) == len(value):
+            return hint(*map(_converted, value, hints))
     elif origin is list and isinstance(value, list):
         return [_converted(one, inside[0]) for one in value]
     elif origin in (dict, collections.abc.Mapping) and isinstance(value, dict):

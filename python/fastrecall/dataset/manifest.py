@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fastrecall import _json
+from fastrecall._checked import digest_of
 from fastrecall._files import atomic_write
 from fastrecall.dataset.own import FILES, FileEntry
 from fastrecall.dataset.storage import Storage
@@ -58,7 +58,7 @@ def finish_dataset(folder: Path, manifest: Manifest) -> None:
         "files": [asdict(file) for file in manifest.files],
     }
     with atomic_write(folder / MANIFEST) as file:
-        json.dump({"sha256": _digest(document), **document}, file, indent=1, ensure_ascii=False)
+        json.dump({"sha256": digest_of(document), **document}, file, indent=1, ensure_ascii=False)
         file.write("\n")
     listed = {file.name for file in manifest.files}
     for path in folder.glob(FILES):
@@ -88,7 +88,7 @@ def read_manifest(folder: Path) -> Manifest | None:
             f"{path} is of version {version}, this fastrecall reads up to {VERSION}; "
             "update fastrecall"
         )
-    if document.pop("sha256", None) != _digest(document):
+    if document.pop("sha256", None) != digest_of(document):
         raise _damaged(path, "its checksum does not fit")
     try:
         manifest = _json.as_instance(
@@ -122,10 +122,6 @@ def forget_manifest(folder: Path) -> None:
         (folder / MANIFEST).unlink(missing_ok=True)
     except OSError as error:
         raise CacheError(f"cannot write {folder}: {error.strerror or error}") from error
-
-
-def _digest(document: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
 def _damaged(path: Path, reason: str) -> CacheError:

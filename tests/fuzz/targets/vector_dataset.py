@@ -20,8 +20,9 @@ from tests.fuzz.common import (
 )
 from tests.fuzz.mutate import json_text
 
+from fastrecall._checked import digest_of
 from fastrecall.dataset import VectorDataset, VectorWriter
-from fastrecall.dataset.manifest import MANIFEST, _digest
+from fastrecall.dataset.manifest import MANIFEST
 from fastrecall.dataset.own import file_name
 
 VECTORS = np.arange(12, dtype=np.float32).reshape(4, 3) + 1
@@ -74,7 +75,7 @@ def run(data: bytes) -> None:
             return
         document = json.loads((folder / MANIFEST).read_bytes()) | given
         document.pop("sha256", None)
-        (folder / MANIFEST).write_text(json.dumps({"sha256": _digest(document), **document}))
+        (folder / MANIFEST).write_text(json.dumps({"sha256": digest_of(document), **document}))
     with expected_errors():
         read(folder)
         dataset = VectorDataset(folder)

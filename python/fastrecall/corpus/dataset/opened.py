@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
-from fastrecall.corpus.dataset.place import Cut, Manifest, StoredFile, damaged
+from fastrecall.corpus.dataset.place import COLUMNS, Cut, Manifest, StoredFile, damaged
 from fastrecall.corpus.table import tickets_of
 from fastrecall.errors import CorpusError
 from fastrecall.types import Corpus, LazyTickets, Ticket, TicketColumns
@@ -77,7 +77,9 @@ class DatasetTickets(LazyTickets):
         self._held = 0
         for file in manifest.files:
             _check_size(folder, file)
-        arrays = {name: _mapped(folder, file) for name, file in manifest.columns.items()}
+        arrays = {
+            name: _mapped(folder, manifest.columns[name], kind) for name, kind in COLUMNS.items()
+        }
         self.columns = TicketColumns(
             repos=manifest.repos,
             codes=arrays["codes"],
@@ -190,11 +192,16 @@ def checksum(path: Path) -> int:
     return crc
 
 
-def _mapped(folder: Path, file: StoredFile) -> npt.NDArray[Any]:
+def _mapped(folder: Path, file: StoredFile, kind: str) -> npt.NDArray[Any]:
     _check_contents(folder, file)
     # What is empty cannot be mapped.
     mode: Literal["r"] | None = "r" if file.rows else None
-    mapped = np.load(folder / file.name, mmap_mode=mode, allow_pickle=False)
+    try:
+        mapped = np.load(folder / file.name, mmap_mode=mode, allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise damaged(folder / file.name, f"it cannot be read ({error})") from error
+    if mapped.dtype != np.dtype(kind) or mapped.shape != (file.rows,):
+        raise damaged(folder / file.name, f"it holds {mapped.dtype} {mapped.shape}")
     # Slices of a plain array cost a fraction of those of a mapped one.
     array: npt.NDArray[Any] = mapped.view(np.ndarray)
     return array

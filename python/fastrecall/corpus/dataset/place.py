@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fastrecall import _json
+from fastrecall._checked import digest_of
 from fastrecall._files import atomic_write
 from fastrecall.corpus.window import AUTHOR_FILTER, WINDOW_ISSUES, WINDOW_PRS
 from fastrecall.errors import CorpusError
@@ -19,6 +21,9 @@ FORMAT = 1
 MANIFEST = "dataset.json"
 BUILDING = ".building"
 """The folder with the scratch files of a dataset in the making."""
+
+COLUMNS = {"codes": "<i8", "created_at": "<i8", "untitled": "<i4"}
+"""The arrays beside the tickets, as `TicketColumns` calls them, and what they hold."""
 
 _KIND = "fastrecall tickets"
 
@@ -68,7 +73,7 @@ class Manifest:
         document = {"kind": _KIND, "format": FORMAT, **asdict(self)}
         # As it will be read: tuples come back as lists, names of fields are not written.
         document = json.loads(json.dumps(document))
-        document["sha256"] = _digest(document)
+        document["sha256"] = digest_of(document)
         with atomic_write(folder / MANIFEST) as file:
             json.dump(document, file, indent=1, ensure_ascii=False)
             file.write("\n")
@@ -82,7 +87,7 @@ class Manifest:
         """
         path = folder / MANIFEST
         try:
-            document = json.loads(path.read_text(encoding="utf-8"))
+            document = _json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError as error:
             raise CorpusError(
                 f"{folder}: the dataset was begun and not finished; write it again with: "
@@ -98,24 +103,28 @@ class Manifest:
                 f"fastrecall reads format {FORMAT}; write it again with: fastrecall dataset"
             )
         digest = document.pop("sha256", None)
-        if digest != _digest({"kind": _KIND, **document}):
+        if digest != digest_of({"kind": _KIND, **document}):
             raise damaged(path, "its checksum does not fit")
         del document["format"]
-        return _from_document(document)
+        try:
+            return _of(document)
+        except ValueError as error:
+            raise damaged(path, str(error)) from error
 
 
-def _from_document(document: dict[str, Any]) -> Manifest:
-    return Manifest(
-        **document
-        | {
-            "cut": WindowCut(**document["cut"]),
-            "made_with": Cut(*document["made_with"]),
-            "repos": tuple(document["repos"]),
-            "files": tuple(StoredFile(*one) for one in document["files"]),
-            "columns": {name: StoredFile(*one) for name, one in document["columns"].items()},
-            "notes": tuple(document["notes"]),
-        }
-    )
+def _of(document: dict[str, Any]) -> Manifest:
+    """What a document tells, looked at; raises ValueError for what no dataset tells."""
+    manifest = _json.as_instance(Manifest, document)
+    if sorted(manifest.columns) != sorted(COLUMNS):
+        raise ValueError(f"columns are {', '.join(manifest.columns)}")
+    rows = sum(file.rows for file in manifest.files)
+    for file in (*manifest.files, *manifest.columns.values()):
+        if not re.fullmatch(r"\w[\w.-]*", file.name, re.ASCII) or min(file.rows, file.bytes) < 0:
+            raise ValueError(f"{file.name!a} is no file of a dataset")
+    for name, file in manifest.columns.items():
+        if file.rows > rows or (name != "untitled" and file.rows != rows):
+            raise ValueError(f"{name} has {file.rows} rows for {rows} tickets")
+    return manifest
 
 
 def shown_format(document: Mapping[str, Any]) -> str:
@@ -138,7 +147,3 @@ def damaged(path: Path, what: str) -> CorpusError:
     return CorpusError(
         f"{path}: the dataset is damaged, {what}; write it again with: fastrecall dataset"
     )
-
-
-def _digest(document: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()

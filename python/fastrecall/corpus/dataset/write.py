@@ -25,6 +25,7 @@ from fastrecall.corpus.dataset.keys import KeyFiles
 from fastrecall.corpus.dataset.opened import BLOCK, checksum, open_dataset
 from fastrecall.corpus.dataset.place import (
     BUILDING,
+    COLUMNS,
     MANIFEST,
     Cut,
     Manifest,
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LOCK = ".lock"
-_COLUMNS = ("codes", "created_at", "untitled")
 _LEAST_MEMORY = 1 << 26
 MEMORY = 1 << 30
 """Bytes that a conversion takes unless it is told otherwise."""
@@ -140,7 +140,7 @@ class _Conversion:
         with progress("writing", len(kept.records)) as advance:
             tables = (rows.table(file) for file in range(len(starts) - 1))
             fingerprint = corpus_fingerprint(self._written(tables, files, advance))
-        columns = {name: self._write_column(name, getattr(kept, name)) for name in _COLUMNS}
+        columns = {name: self._write_column(name, getattr(kept, name)) for name in COLUMNS}
         import pyarrow
 
         from fastrecall import _core
@@ -238,7 +238,7 @@ class _Conversion:
     def remove_files(self, keep: set[str] | None = None) -> None:
         """Remove the files of this conversion; or, what is to be *kept*, all others."""
         own = f"-{self.build}"
-        for pattern in ("tickets-*-*.parquet", *(f"{name}-*.npy" for name in _COLUMNS)):
+        for pattern in ("tickets-*-*.parquet", *(f"{name}-*.npy" for name in COLUMNS)):
             for path in self.folder.glob(pattern):
                 if own in path.name if keep is None else path.name not in keep:
                     with contextlib.suppress(OSError):  # open elsewhere: goes next time
