@@ -17,6 +17,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 import pytest
+from tests.children import environment
 from tests.oracles import bm25 as bm25_oracle
 from tests.oracles import fusion as fusion_oracle
 from tests.oracles import topk as oracle
@@ -304,7 +305,7 @@ def test_many_cases_on_each_instruction_set(isa: str) -> None:
     )
     result = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, "FASTRECALL_ISA": isa, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env=environment(FASTRECALL_ISA=isa),
         capture_output=True,
         text=True,
         check=False,

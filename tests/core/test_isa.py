@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+from tests.children import environment
 
 from fastrecall import ExactIndex, _core
 
@@ -48,7 +49,7 @@ def digest() -> str:
 def run(isa: str, code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, "FASTRECALL_ISA": isa, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env=environment(FASTRECALL_ISA=isa),
         capture_output=True,
         text=True,
         check=False,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import sysconfig
@@ -13,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from tests.children import environment
 from tests.core.crowd import Crowd, crowd
 
 from fastrecall import HNSW
@@ -45,7 +45,7 @@ def test_the_engine_leaves_a_free_threaded_python_free() -> None:
     code = "import sys, fastrecall; fastrecall.HNSW, fastrecall.rrf; print(sys._is_gil_enabled())"
     result = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env=environment(),
         capture_output=True,
         text=True,
         check=False,

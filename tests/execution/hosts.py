@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from tests.execution.job import environment
+from tests.children import environment
 
 PORT = 6379
 _STORE = 150 << 20

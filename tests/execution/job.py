@@ -7,7 +7,6 @@ there as they are found, writes ``EXECUTOR.npz`` and prints its own memory as JS
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -23,11 +22,6 @@ QUERIES = 100
 # Parts so small that a small corpus has many tasks; results do not depend on them.
 exact.ROWS_OF_TASK = 2000
 knn.ROWS_OF_PART = 2000
-
-
-def environment() -> dict[str, str]:
-    """What a process needs to import what this one can: the package and these tests."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path.cwd()), *filter(None, sys.path)])}
 
 
 def megabytes() -> float:

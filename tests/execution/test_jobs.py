@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.children import environment
 from tests.execution import hosts, job
 
 pytestmark = pytest.mark.slow
@@ -28,9 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     vectors = np.random.default_rng(0).standard_normal((VECTORS, DIM), dtype=np.float32)
     vectors[1::50] = vectors[::50]
     np.save(folder / "vectors.npy", vectors)
-    subprocess.run(
-        [sys.executable, JOB, "local", "", str(folder)], check=True, env=job.environment()
-    )
+    subprocess.run([sys.executable, JOB, "local", "", str(folder)], check=True, env=environment())
     return folder
 
 
@@ -92,7 +91,7 @@ def test_an_interrupted_job_goes_on_where_it_was(cluster: Any, folder: Path) -> 
 
     def begin() -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=job.environment()
+            start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
         )
 
     process = begin()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import random
 import resource
 import signal
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.children import environment
 from tests.corpus.fetch.fake_github import TOKEN, fake_github, sample
 
 _STARTED = (
@@ -71,9 +71,8 @@ COMMANDS = {
 
 @contextlib.contextmanager
 def _surroundings(command: Command, folder: Path) -> Iterator[dict[str, str]]:
-    source = str(Path(__file__).parents[2] / "python")
     folders = {"FASTRECALL_DATA": str(folder), "FASTRECALL_CACHE": str(folder / "cache")}
-    env = {**os.environ, **folders, "PYTHONPATH": source, "GITHUB_TOKEN": TOKEN}
+    env = environment(**folders, GITHUB_TOKEN=TOKEN)
     env.pop("LD_PRELOAD", None)
     if not command.needs_github:
         yield env

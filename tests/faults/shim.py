@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -12,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from shutil import which
 
+from tests.children import ROOT, environment
 from tests.faults.kinds import Kind
 from tests.faults.trials import ImpossibleError
 
@@ -52,16 +52,10 @@ def struck(one: Kind, faults: Sequence[str], most: int) -> str:
 
 def _strike_all(kind: str, most: int) -> None:
     """All faults on one kind in one process, because starting one is what costs."""
-    root = _HERE.parents[1]
-    env = {
-        **os.environ,
-        "LD_PRELOAD": str(library()),
-        "PYTHONPATH": os.pathsep.join([str(root / "python"), str(root)]),
-    }
     done = subprocess.run(
         [sys.executable, "-m", "tests.faults.strike", kind, str(most)],
-        cwd=root,
-        env=env,
+        cwd=ROOT,
+        env=environment(LD_PRELOAD=str(library())),
         capture_output=True,
         text=True,
     )

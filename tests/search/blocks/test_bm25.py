@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.children import environment
 
 from fastrecall import _core
 from fastrecall.errors import CacheError, InputError
@@ -17,7 +18,6 @@ from fastrecall.search.blocks import BlockedBM25, counting
 from fastrecall.search.blocks import bm25 as module
 from fastrecall.search.bm25 import BM25, posting_lists
 
-PACKAGE = Path(__file__).parents[3] / "python"
 VOCABULARY = [f"w{i}" for i in range(40)] + ["fooBar", "a::b", "x_y", "1.3", "死锁", "é", "#12"]
 
 
@@ -266,7 +266,7 @@ def test_no_more_memory_is_taken_than_was_given(kind):
     memory = 60_000_000
     done = subprocess.run(
         [sys.executable, "-c", MEASURED, kind, str(memory)],
-        env={"PYTHONPATH": str(PACKAGE), "PATH": ""},
+        env=environment(),
         capture_output=True,
         text=True,
     )

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.children import environment
 from tests.oracles import topk as oracle
 
 from fastrecall import ExactIndex
 from fastrecall.dataset import VectorDataset
 from fastrecall.errors import InputError
 from fastrecall.search.blocks import ArraySource, BlockedIndex, exact, room
-
-PACKAGE = Path(__file__).parents[3] / "python"
 
 
 @pytest.fixture
@@ -188,7 +187,7 @@ def test_no_more_memory_is_taken_than_was_given(tmp_path, count, memory, kind, k
     np.save(path, normal(60_000, 384))  # 92 MB
     done = subprocess.run(
         [sys.executable, "-c", MEASURED, str(path), str(memory), str(count), kind],
-        env={"PYTHONPATH": str(PACKAGE), "PATH": ""},
+        env=environment(),
         capture_output=True,
         text=True,
     )

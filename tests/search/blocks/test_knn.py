@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.children import environment
 
 from fastrecall import ExactIndex
 from fastrecall.dataset import VectorDataset
 from fastrecall.errors import InputError
 from fastrecall.search.blocks import ArraySource, BlockedIndex, knn, room
-
-PACKAGE = Path(__file__).parents[3] / "python"
 
 
 @pytest.fixture
@@ -134,9 +131,8 @@ BlockedIndex(VectorDataset(sys.argv[1]), memory="8MB", threads=1).knn_graph(5, f
 def test_a_killed_run_goes_on_from_its_whole_parts(in_parts, tmp_path, monkeypatch):
     vectors, folder = awkward(6000, 64), tmp_path / "graph"
     np.save(tmp_path / "v.npy", vectors)
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
     run = subprocess.Popen(
-        [sys.executable, "-c", KILLED, str(tmp_path / "v.npy"), str(folder)], env=environment
+        [sys.executable, "-c", KILLED, str(tmp_path / "v.npy"), str(folder)], env=environment()
     )
     while run.poll() is None and len(list(folder.glob("neighbours-*"))) < 3:
         time.sleep(0.002)
