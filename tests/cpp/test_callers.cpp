@@ -181,7 +181,7 @@ TEST(callers_of_keyword_search_and_fusion) {
         postings.search({{starts.data(), starts.size()},
                          {terms.data(), terms.size()},
                          {times.data(), times.size()}},
-                        {}, {ids.data(), count, kBest}, {scores.data(), count, kBest},
+                        {}, {}, {ids.data(), count, kBest}, {scores.data(), count, kBest},
                         {threads, {}});
         const WeightedRankings list{{ids.data(), count, kBest}, 1};
         fuse({list, list}, 60, {fused.data(), count, 2 * kBest}, {shares.data(), count, 2 * kBest},

@@ -150,7 +150,7 @@ TEST(keyword_search_follows_the_formula_on_any_number_of_threads) {
         for (const unsigned threads : {1U, 2U, 7U}) {
             std::vector<std::int32_t> ids(count * k);
             std::vector<float> scores(count * k);
-            postings.search(queries.asked(), presence, {ids.data(), count, k},
+            postings.search(queries.asked(), presence, {}, {ids.data(), count, k},
                             {scores.data(), count, k}, {threads, {}});
             if (first.empty()) first = ids;
             CHECK(ids == first);
@@ -210,7 +210,8 @@ TEST(scores_of_one_query_follow_the_formula) {
     const std::vector<std::int64_t> offsets{0, 3};
     const std::vector<std::int32_t> terms{5, 0, 7}, times{1, 2, 1};
     std::vector<double> scores(60, -1);
-    postings.score({{offsets.data(), 2}, {terms.data(), 3}, {times.data(), 3}}, {}, scores.data());
+    postings.score({{offsets.data(), 2}, {terms.data(), 3}, {times.data(), 3}}, {}, {},
+                   scores.data());
     const std::vector<double> expected =
         texts.scores(terms, times, std::vector<bool>(60, true), formula);
     for (std::size_t node = 0; node < 60; ++node) {
@@ -228,7 +229,7 @@ TEST(postings_that_do_not_fit_are_refused) {
         postings.search({{offsets.data(), offsets.size()},
                          {terms.data(), terms.size()},
                          {times.data(), times.size()}},
-                        presence, {ids.data(), 1, 3}, {scores.data(), 1, 3}, {});
+                        presence, {}, {ids.data(), 1, 3}, {scores.data(), 1, 3}, {});
     };
     search({0, 1}, {3}, {1});
     CHECK_THROWS(search({}, {}, {}), InputError);
