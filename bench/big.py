@@ -1,8 +1,9 @@
 """One piece of work on more data than it may hold, in a process of its own that says what it took.
 
-Each job runs under a limit of address space (RLIMIT_AS), which counts libraries, stacks and mapped
-files, too: a job that would need more ends with an error. It prints one line of JSON: seconds, and
-the most memory that was resident (VmHWM). `bench/rows/big.py` runs them.
+Each job runs under a limit of what it may allocate (RLIMIT_DATA: heap, stacks, private maps; not
+files that are mapped to be read): a job that would need more ends with an error. It prints one line
+of JSON: seconds, and the most memory that was resident, mapped pages included (VmHWM).
+`bench/rows/big.py` runs them.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ def main() -> None:
     parser.add_argument("--tickets", type=Path, help="folder that harness.data.ticket_folder made")
     parser.add_argument("--work", type=Path, help="folder of what is made on the way")
     parser.add_argument("--memory", default="2GB", help="what fastrecall is told (default 2GB)")
-    parser.add_argument("--limit", type=int, default=4_000_000_000, help="bytes of address space")
+    parser.add_argument("--limit", type=int, default=4_000_000_000, help="bytes to allocate")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--cold", action="store_true", help="let go of the file's cached pages")
     arguments = parser.parse_args()
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # its buffers are address space, and it is not used
     if arguments.limit:
-        resource.setrlimit(resource.RLIMIT_AS, (arguments.limit, arguments.limit))
+        resource.setrlimit(resource.RLIMIT_DATA, (arguments.limit, arguments.limit))
     import harness  # noqa: F401  (finds the package in a checkout)
 
     result = JOBS[arguments.job](arguments)

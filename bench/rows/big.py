@@ -1,4 +1,4 @@
-"""A million vectors and a million texts on two threads, each job within 4 GB of address space."""
+"""A million vectors and a million texts on two threads, each job within 4 GB."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness import BUILD, ROOT, data
 from harness.results import EXACT, Measurement
 from rows import Opened, Settings
 
-LIMIT = 4_000_000_000  # bytes of address space
+LIMIT = 4_000_000_000  # bytes that a job may allocate
 QUERIES, CHECKED, TOP, NEAR = 293, 20, 100, 16
 ROUNDS = 3
 RECALL = 0.98  # that HNSW queries are timed at
@@ -116,7 +116,7 @@ class _Run:
 
     def _evaluation(self) -> list[Measurement]:
         work = f"eval of {QUERIES} pairs on {self.count:,} tickets and vectors in files"
-        less = ("--memory", "1GB")  # the mapped vectors count as address space, too
+        less = ("--memory", "1GB")
         stored = self._job(f"dataset of {self.count:,} tickets", "store", *less)
         shutil.rmtree(self.work / "cache", ignore_errors=True)
         first = self._job(f"{work}, first", "evaluate", *less)
@@ -200,8 +200,8 @@ class _Run:
             recall={} if recall is None else {"fastrecall": recall},
             enough=enough,
             note=(
-                f"{self.count:,} vectors and texts: every job is a process of its own whose "
-                f"address space is limited to {LIMIT / 1e9:.0f} GB; answers are those of float64 "
+                f"{self.count:,} vectors and texts: every job is a process of its own that "
+                f"may allocate {LIMIT / 1e9:.0f} GB; answers are those of float64 "
                 "products in NumPy, and of a BM25 that holds all texts."
             ),
         )

@@ -62,7 +62,7 @@ def wait_for_parts(folder: Path, count: int, process: subprocess.Popen[bytes]) -
 
 def finished(process: subprocess.Popen[bytes]) -> dict[str, float]:
     """What the job printed: one line of JSON, and nothing of Ray's."""
-    output, talk = process.communicate(timeout=240)
+    output, talk = process.communicate(timeout=480)
     assert process.returncode == 0, talk.decode()
     told: dict[str, float] = json.loads(output)
     return told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import itertools
 import logging
 import os
@@ -10,6 +11,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from fastrecall import _core
@@ -27,6 +29,8 @@ _PAUSE_S = 1.0
 """Between a transient failure and the next try."""
 _PATIENCE_S = 60.0
 """How long there may be no node that could run a task: one that restarts or is being bought."""
+_UNSURE_S = 20.0
+"""How long after the loss of a node was noticed a task may still be believed to run."""
 _LOOK_EVERY_S = 5.0
 _ANSWER_WITHIN_S = 5.0
 _STORE_BYTES = 512 << 20
@@ -46,9 +50,11 @@ class RayExecutor:
     """Runs tasks on a Ray cluster, several at a time, and gives their results in order.
 
     A task is run again when its worker or node is lost, or when shared storage fails for a moment,
-    up to five times. Every other error ends the map, as the error that it was. At most two tasks
-    for each that can run are handed out at once. When results are no longer wanted, those still run
-    to their end, or are stopped with this process; what finished tasks wrote stays.
+    up to five times. One that does not come back for a while after a node was lost is handed out
+    once more, in case Ray waits for that node; the first result counts. Every other error ends the
+    map, as the error that it was. At most two tasks for each that can run are handed out at once.
+    When results are no longer wanted, those still run to their end, or are stopped with this
+    process; what finished tasks wrote stays.
 
     Args:
         address: ``host:port`` of the cluster's head, seen from one of its nodes; ``auto`` for the
@@ -112,25 +118,35 @@ class RayExecutor:
         )
         sent_once = self._ray.put(shared)
         waiting = iter(tasks)
-        handed_out: deque[Any] = deque()
+        handed_out: deque[_HandedOut] = deque()
         while True:
             room = max(1, _AHEAD * places.count()) - len(handed_out)
             for task in itertools.islice(waiting, max(0, room)):
-                handed_out.append(
-                    run.remote(_core.__version__, function, sent_once, task, self.threads)
+                start = functools.partial(
+                    run.remote, _core.__version__, function, sent_once, task, self.threads
                 )
+                handed_out.append(_HandedOut(start, [start()], places.lost))
             if not handed_out:
                 return
             # Tasks that are not wanted any more are left to end: they are few, and cancelling one
             # that ends at that moment aborts this process (a failed check in Ray 2.60).
             yield self._result(handed_out.popleft(), places)
 
-    def _result(self, reference: Any, places: _Places) -> Any:
+    def _result(self, task: _HandedOut, places: _Places) -> Any:
         ray, errors = self._ray, self._ray.exceptions
+        doubted_from = float("inf")
         try:
-            while not ray.wait([reference], timeout=_LOOK_EVERY_S)[0]:
+            while True:
+                finished, _ = ray.wait(task.runs, num_returns=1, timeout=_LOOK_EVERY_S)
+                if finished:
+                    return ray.get(finished[0])
                 places.count()
-            return ray.get(reference)
+                if places.lost > task.lost_before:
+                    task.lost_before = places.lost
+                    doubted_from = time.monotonic() + _UNSURE_S
+                elif time.monotonic() > doubted_from:
+                    doubted_from = float("inf")
+                    task.runs.append(task.start())
         except errors.RayTaskError as error:
             raise _error_of(error) from error
         except errors.RayError as error:
@@ -141,11 +157,25 @@ class RayExecutor:
             ) from error
 
 
+@dataclass
+class _HandedOut:
+    """A task on the cluster: what starts it, its runs, how many nodes had been lost before."""
+
+    start: Callable[[], Any]
+    runs: list[Any]
+    lost_before: int
+
+
 class _Places:
-    """How many tasks the nodes of a cluster can run at once; nodes come and go."""
+    """How many tasks the nodes of a cluster can run at once; nodes come and go.
+
+    ``lost`` counts the nodes that have gone.
+    """
 
     def __init__(self, ray: Any, threads: int, memory: int | None) -> None:
         self._ray, self._threads, self._memory = ray, threads, memory
+        self.lost = 0
+        self._alive: set[str] = set()
         self._count = 0
         self._looked = float("-inf")
         self._none_since: float | None = None
@@ -160,8 +190,10 @@ class _Places:
         now = time.monotonic()
         if now - self._looked < _LOOK_EVERY_S:
             return self._count
-        nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
-        nodes = [node for node in nodes if node.get("CPU")]
+        alive = {node["NodeID"]: node["Resources"] for node in self._ray.nodes() if node["Alive"]}
+        self.lost += len(self._alive - alive.keys())
+        self._alive = set(alive)
+        nodes = [node for node in alive.values() if node.get("CPU")]
         before = self._count
         self._looked, self._count = now, sum(map(self._fit, nodes))
         if self._count:
