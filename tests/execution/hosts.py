@@ -144,10 +144,12 @@ class Hosts:
         )
 
     def _wait_for_workers(self) -> None:
-        """Until all are there; Ray gives up in seconds when the machine is busy, then once more."""
+        """Until all are there; Ray gives up in seconds when the machine is busy, so ask again."""
         program = (
             "import ray, sys, time\n"
-            "ray.init(address=sys.argv[1], log_to_driver=False)\n"
+            "while not ray.is_initialized():\n"
+            "    try: ray.init(address=sys.argv[1], log_to_driver=False)\n"
+            "    except ConnectionError: time.sleep(0.5)\n"
             "while ray.cluster_resources().get('CPU', 0) < int(sys.argv[2]): time.sleep(0.5)\n"
         )
         wait = self.popen(0, sys.executable, "-c", program, self.address, str(self.workers))
