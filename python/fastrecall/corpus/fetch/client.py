@@ -8,6 +8,7 @@ a body that breaks off) is asked again for less, after a pause that doubles.
 from __future__ import annotations
 
 import contextlib
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -112,6 +113,7 @@ class GitHub:
         self._sleep, self._now, self._say = sleep, now, say
         self._http = httpx.Client(
             headers={
+                "Content-Type": "application/json",
                 "Authorization": f"Bearer {token}",
                 "Accept": "application/json",
                 "User-Agent": f"fastrecall/{_core.__version__}",
@@ -187,8 +189,9 @@ class GitHub:
 
         self.requests += 1
         try:
-            response = self._http.post(self.server.graphql, json=body)
-        except (httpx.TransportError, httpx.DecodingError) as error:
+            # In ASCII: what the server itself sent, such as a cursor, may be no Unicode.
+            response = self._http.post(self.server.graphql, content=json.dumps(body).encode())
+        except (httpx.TransportError, httpx.DecodingError, httpx.InvalidURL) as error:
             raise _FailedError(_plain(str(error)) or type(error).__name__) from None
         status = response.status_code
         served_at = self._server_time(response.headers)

@@ -60,7 +60,8 @@ def list_pages(
         journal: where pages go; its header says whether all or only changes are wanted.
         wanted: what to bring beside the usual.
         say: tells the user what happens.
-        check_name: sees the repository's present name before anything is written; may raise.
+        check_name: sees each name that the server has for the repository before a page that bears
+            it is written; may raise.
 
     Returns:
         The present name.
@@ -70,7 +71,7 @@ def list_pages(
         CorpusError: there is no such repository.
     """
     since = journal.header.since
-    present = name
+    present, checked = name, ""
     with contextlib.ExitStack() as stack:
         advance: Callable[[int], None] | None = None
         for kind in KINDS:
@@ -83,8 +84,10 @@ def list_pages(
                 with understood(github.server):
                     page = _page(kind, answer, repository, since, last.end if last else None)
                     others = int(repository["other"]["totalCount"])
-                if advance is None:
+                if page.repo != checked:
                     check_name(page.repo)
+                    checked = page.repo
+                if advance is None:
                     total = page.total + others - journal.count
                     if since is None and total >= _WORTH_A_WORD:
                         say(
