@@ -138,7 +138,7 @@ class BlockedBM25:
 
         Raises:
             InputError: as there.
-            CacheError: a file of the index has gone or become shorter.
+            CacheError: a file of the index has gone, become shorter, or is damaged.
 
         >>> index = BlockedBM25(["a b", "b c", "c"], memory="8MB")
         >>> index.search(["c"], k=2, exclude=[2])[0].tolist()
@@ -242,10 +242,15 @@ class Question:
 
     def of_block(self, block: Range) -> tuple[_core.Postings, dict[str, Any]]:
         """The asked postings of a block, and what exists of it for each query."""
-        lists = block_file(self.folder, block).read(self.terms)
+        file = block_file(self.folder, block)
+        lists = file.read(self.terms)
         absent = None if self.exclude is None else self.exclude.within(*block)
         k1, b = self.formula
-        return _core.Postings(*lists, k1=k1, b=b), {
+        try:
+            postings = _core.Postings(*lists, k1=k1, b=b)
+        except InputError as error:
+            raise file.damaged(str(error)) from error
+        return postings, {
             "exclude_offsets": None if absent is None else absent.offsets,
             "exclude_ids": None if absent is None else absent.ids,
             "visible": _of_block(self.visible, block),

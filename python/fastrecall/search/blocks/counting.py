@@ -58,7 +58,8 @@ def count_texts(counting: Counting, task: Range, threads: int) -> list[Range]:
 
 def block_file(folder: Path, block: Range) -> PostingFile:
     """Where a block is."""
-    return PostingFile(folder / f"postings-{block[0]:012}-{block[1]:012}")
+    start, stop = block
+    return PostingFile(folder / f"postings-{start:012}-{stop:012}", texts=stop - start)
 
 
 def _blocks_of_texts(counting: Counting, task: Range) -> Iterator[tuple[Range, Texts]]:

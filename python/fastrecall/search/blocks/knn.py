@@ -38,7 +38,9 @@ def knn_graph(
     """See `BlockedIndex.knn_graph`."""
     size = len(source)
     ids, scores = nothing_found(size, room.k)
-    parts = None if folder is None else Parts(Path(folder), _key(source, room, executor), room.k)
+    parts = None
+    if folder is not None:
+        parts = Parts(Path(folder), _key(source, room, executor), room.k, size)
     with progress("nearest neighbours", size) as advance:
 
         def keep(task: Range, found: tuple[Ids, Scores]) -> None:
@@ -66,7 +68,7 @@ def knn_graph(
 
 @dataclass(frozen=True)
 class Parts:
-    """Files of neighbours in a folder.
+    """Files of *k* neighbours each, of *size* vectors, in a folder.
 
     A file is a digest of all that follows, a key that tells which vectors, *k* and rows it belongs
     to, ids and scores.
@@ -75,6 +77,7 @@ class Parts:
     folder: Path
     key: bytes
     k: int
+    size: int
 
     def path(self, task: Range) -> Path:
         """The file of a range of vectors."""
@@ -123,10 +126,17 @@ class Parts:
             or data[:_DIGEST] != _digest([data[_DIGEST:]])
         ):
             return None
-        return (
-            np.frombuffer(data[ids_at:scores_at], "<i4").reshape(shape),
-            np.frombuffer(data[scores_at:], "<f4").reshape(shape),
-        )
+        ids = np.frombuffer(data[ids_at:scores_at], "<i4").reshape(shape)
+        scores = np.frombuffer(data[scores_at:], "<f4").reshape(shape)
+        return (ids, scores) if self._are_neighbours(task, ids, scores) else None
+
+    def _are_neighbours(self, task: Range, ids: Ids, scores: Scores) -> bool:
+        """Whether the rows of *task* can have these: others that exist, best first."""
+        exist = ids >= 0
+        others = (ids >= -1) & (ids < self.size) & (ids != np.arange(*task)[:, None])
+        scored = np.where(exist, np.isfinite(scores), np.isnan(scores))
+        best_first = (exist[:, :-1] >= exist[:, 1:]) & ~(scores[:, :-1] < scores[:, 1:])
+        return bool(others.all() and scored.all() and best_first.all())
 
 
 @dataclass(frozen=True)

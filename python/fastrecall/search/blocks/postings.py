@@ -33,13 +33,14 @@ _BY_TERM = ("nodes", "counts")
 
 @dataclass(frozen=True)
 class PostingFile:
-    """The postings of one block of texts.
+    """The postings of one block of so many *texts*.
 
     A file is a digest of all that follows, the key that tells what was counted and how, the number
     of values of each of its arrays, and the arrays.
     """
 
     path: Path
+    texts: int
 
     def write(self, key: bytes, lists: PostingLists, vocabulary: dict[str, int]) -> None:
         """Write what `posting_lists` counted, whole or not at all.
@@ -80,7 +81,7 @@ class PostingFile:
         block holds, an empty one.
 
         Raises:
-            CacheError: the file has gone or become shorter.
+            CacheError: the file has gone, become shorter, or holds what does not fit together.
         """
         try:
             with self.path.open("rb") as file:
@@ -90,19 +91,18 @@ class PostingFile:
 
     def _asked(self, file: BinaryIO, terms: Sequence[str]) -> PostingLists:
         file.seek(2 * _DIGEST)
-        sizes = self._values(file, "<i8", len(_SECTIONS)).tolist()
+        sizes = self._sizes(file)
         starts, whole = dict[str, int](), dict[str, npt.NDArray[Any]]()
-        for (name, kind), size in zip(_SECTIONS, sizes, strict=True):
+        for name, kind in _SECTIONS:
             starts[name] = file.tell()
             if name in _BY_TERM:
-                file.seek(size * np.dtype(kind).itemsize, os.SEEK_CUR)
+                file.seek(sizes[name] * np.dtype(kind).itemsize, os.SEEK_CUR)
             else:
-                whole[name] = self._values(file, kind, size)
+                whole[name] = self._values(file, kind, sizes[name])
         vocabulary = SortedTerms(Strings(whole["text"], whole["ends"]), whole["numbers"])
-        numbers = [vocabulary.get(term) for term in terms]
         spans = [
-            (0, 0) if number is None else whole["offsets"][number : number + 2].tolist()
-            for number in numbers
+            (0, 0) if number is None else self._span(whole["offsets"], number, sizes["nodes"])
+            for number in map(vocabulary.get, terms)
         ]
         offsets = np.zeros(len(terms) + 1, np.int64)
         np.cumsum([end - begin for begin, end in spans], out=offsets[1:])
@@ -114,11 +114,45 @@ class PostingFile:
                     part = self._values(file, values.dtype.str, end - begin)
                     values[offsets[place] : offsets[place + 1]] = part
         weights = whole["weights"]
-        lengths = whole["lengths"].reshape(len(weights), -1).astype(np.int64)
+        lengths = whole["lengths"].reshape(len(weights), self.texts).astype(np.int64)
         return PostingLists(offsets, nodes, counts, lengths, weights)
+
+    def _sizes(self, file: BinaryIO) -> dict[str, int]:
+        """How many values each array has: what the engine does not look at, and what asks for
+        memory."""
+        values = self._values(file, "<i8", len(_SECTIONS)).tolist()
+        sizes = {name: size for (name, _), size in zip(_SECTIONS, values, strict=True)}
+        terms, fields = sizes["ends"], sizes["weights"]
+        if (
+            min(values) < 0
+            or (sizes["offsets"], sizes["numbers"]) != (terms + 1, terms)
+            or sizes["counts"] != sizes["nodes"]
+            or sizes["lengths"] != fields * self.texts
+        ):
+            raise self.damaged(f"arrays of {values} values do not fit together")
+        needed = sum(sizes[name] * np.dtype(kind).itemsize for name, kind in _SECTIONS)
+        if needed > os.fstat(file.fileno()).st_size - file.tell():
+            raise self._shorter()
+        return sizes
+
+    def _span(self, offsets: npt.NDArray[np.int64], number: int, pairs: int) -> tuple[int, int]:
+        """Where the list of a term begins and ends."""
+        if not 0 <= number < len(offsets) - 1:
+            raise self.damaged(f"a term is number {number} of {len(offsets) - 1}")
+        begin, end = offsets[number : number + 2].tolist()
+        if not 0 <= begin <= end <= pairs:
+            raise self.damaged(f"term {number} has the pairs {begin} to {end} of {pairs}")
+        return begin, end
+
+    def damaged(self, what: str) -> CacheError:
+        """The error for a file whose digest fits, and that nobody can have written so."""
+        return CacheError(f"{self.path} is damaged: {what}; remove it and start again")
+
+    def _shorter(self) -> CacheError:
+        return CacheError(f"{self.path} has become shorter since it was written; start again")
 
     def _values(self, file: BinaryIO, kind: str, size: int) -> npt.NDArray[Any]:
         values = np.fromfile(file, kind, size)
         if values.size != size:
-            raise CacheError(f"{self.path} has become shorter since it was written; start again")
+            raise self._shorter()
         return values
