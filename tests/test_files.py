@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from fastrecall._data import data_folder
 from fastrecall._files import atomic_write
-from fastrecall.errors import CacheError
+from fastrecall.embedding import cache_folder
+from fastrecall.errors import CacheError, InputError
 
 
 def test_an_error_inside_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
@@ -56,3 +58,10 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
         file.write("new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_text() == "new"
+
+
+def test_a_home_that_nobody_has_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable, folder in (("FASTRECALL_DATA", data_folder), ("FASTRECALL_CACHE", cache_folder)):
+        monkeypatch.setenv(variable, "~nobody-has-this-name/x")
+        with pytest.raises(InputError, match=r"'~nobody-has-this-name/x': no home folder is known"):
+            folder()

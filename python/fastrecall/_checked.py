@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Mapping
 from typing import Any
@@ -13,14 +14,32 @@ from fastrecall import _json
 DIGEST = "digest"
 """The key under which a sealed document carries its digest."""
 
+_FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a name that a document tells is one of a file that we wrote, and no way elsewhere.
+
+    >>> [is_file_name(name) for name in ("codes-1f.npy", "../x", "a/b", ".x", "a\0", "")]
+    [True, False, False, False, False, False]
+    """
+    return _FILE_NAME.fullmatch(name) is not None
+
 
 def digest_of(document: Mapping[str, Any]) -> str:
     """sha256 of what a JSON object says, however it is laid out.
 
+    Raises:
+        ValueError: it is nested more deeply than can be written again.
+
     >>> digest_of({"a": 1, "b": 2}) == digest_of({"b": 2, "a": 1})
     True
     """
-    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+    try:
+        text = json.dumps(document, sort_keys=True)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,12 +51,14 @@ def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
     return {DIGEST: digest_of(document), **document}
 
 
-def unsealed(document: Mapping[str, Any]) -> dict[str, Any]:
+def unsealed(document: object) -> dict[str, Any]:
     """The document without its digest; one that was never sealed comes back as it is.
 
     Raises:
-        ValueError: it is not what was sealed.
+        ValueError: it is not what was sealed, or no JSON object.
     """
+    if not isinstance(document, dict):
+        raise ValueError("not an object")
     content = dict(document)
     if DIGEST in content and content.pop(DIGEST) != digest_of(content):
         raise ValueError("its digest does not fit")

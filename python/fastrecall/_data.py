@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+from fastrecall._files import expanded
 from fastrecall.errors import CacheError
 
 
@@ -23,7 +24,7 @@ def data_folder() -> Path:
     True
     """
     if chosen := os.environ.get("FASTRECALL_DATA"):
-        return Path(chosen).expanduser().absolute()
+        return expanded(chosen).absolute()
     # The XDG specification tells to ignore relative paths.
     if (xdg := os.environ.get("XDG_DATA_HOME")) and Path(xdg).is_absolute():
         return Path(xdg) / "fastrecall"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from fastrecall.errors import CacheError
+from fastrecall.errors import CacheError, InputError
 
 
 @contextlib.contextmanager
@@ -71,6 +71,23 @@ def _plain(where: Path | int, binary: bool) -> IO[Any]:
     if binary:
         return open(where, "wb")  # noqa: PTH123 - also takes a descriptor
     return open(where, "w", encoding="utf-8", newline="\n")  # noqa: PTH123
+
+
+def expanded(place: str | os.PathLike[str]) -> Path:
+    """The path with the home folder that a ``~`` at its beginning means.
+
+    Raises:
+        InputError: there is no such user, or no home folder is known.
+
+    >>> expanded("a/~b").as_posix()
+    'a/~b'
+    """
+    try:
+        return Path(place).expanduser()
+    except RuntimeError as error:
+        raise InputError(
+            f"{os.fspath(place)!r}: no home folder is known for its first part; give the whole path"
+        ) from error
 
 
 def remove_leftovers(folder: Path, name: str) -> None:

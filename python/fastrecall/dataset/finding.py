@@ -9,6 +9,7 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
+from fastrecall._files import expanded
 from fastrecall.dataset.foreign import SUFFIXES, survey
 from fastrecall.dataset.own import FileEntry, OwnFile, is_own
 from fastrecall.errors import InputError
@@ -17,8 +18,8 @@ from fastrecall.errors import InputError
 def files_of(source: str | PathLike[str] | Sequence[str | PathLike[str]]) -> list[Path]:
     """The files that a user means."""
     if not isinstance(source, (str, PathLike)):
-        return [Path(path).expanduser().absolute() for path in source]
-    path = Path(source).expanduser()
+        return [expanded(path).absolute() for path in source]
+    path = expanded(source)
     if path.is_file():
         return [path.absolute()]
     if path.is_dir():

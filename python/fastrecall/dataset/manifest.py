@@ -88,9 +88,9 @@ def read_manifest(folder: Path) -> Manifest | None:
             f"{path} is of version {version}, this fastrecall reads up to {VERSION}; "
             "update fastrecall"
         )
-    if document.pop("sha256", None) != digest_of(document):
-        raise _damaged(path, "its checksum does not fit")
     try:
+        if document.pop("sha256", None) != digest_of(document):
+            raise ValueError("its checksum does not fit")
         manifest = _json.as_instance(
             Manifest, {key: document.get(key) for key in ("dim", "storage", "files", "about")}
         )

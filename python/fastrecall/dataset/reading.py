@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fastrecall._files import expanded
 from fastrecall._term import progress
 from fastrecall.dataset.finding import files_of, survey_files
 from fastrecall.dataset.foreign import ForeignFile
@@ -68,7 +69,7 @@ class VectorDataset:
         self._about: dict[str, Any] = {}
         manifest = None
         if isinstance(source, (str, PathLike)):
-            folder = Path(source).expanduser()
+            folder = expanded(source)
             manifest = read_manifest(folder) if folder.is_dir() else None
         if manifest is not None:
             self._folder = folder.absolute()

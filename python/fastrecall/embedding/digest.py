@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 from fastrecall import _json
 from fastrecall._checked import sealed, unsealed
@@ -17,6 +19,7 @@ from fastrecall._files import atomic_write
 from fastrecall.errors import CacheError
 
 _CHUNK = 1 << 20
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def sha256_of(path: Path, *, cache: Path | None = None) -> str:
@@ -29,7 +32,7 @@ def sha256_of(path: Path, *, cache: Path | None = None) -> str:
     stamp = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
     known = _read(cache) if cache else {}
     entry = known.get(str(path))
-    if isinstance(entry, list) and entry[:-1] == stamp:
+    if entry is not None and entry[:-1] == stamp:
         return str(entry[-1])
     digest = _hash(path)
     if cache:
@@ -52,8 +55,18 @@ def _file(cache: Path) -> Path:
     return cache / "digests.json"
 
 
-def _read(cache: Path) -> dict[str, object]:
+def _read(cache: Path) -> dict[str, list[Any]]:
+    """What is remembered, by path: the stamp of a file and, last, its digest."""
     try:
-        return unsealed(_json.loads(_file(cache).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        found = unsealed(_json.loads(_file(cache).read_text(encoding="utf-8")))
+    except (OSError, ValueError):
         return {}
+    return {path: entry for path, entry in found.items() if _is_entry(entry)}
+
+
+def _is_entry(entry: object) -> bool:
+    if not isinstance(entry, list) or len(entry) != 5:
+        return False
+    *stamp, digest = entry
+    numbers = all(type(number) is int for number in stamp)
+    return numbers and isinstance(digest, str) and _SHA256.fullmatch(digest) is not None

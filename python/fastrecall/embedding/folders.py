@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+from fastrecall._files import expanded
 from fastrecall.errors import CacheError
 
 NO_CACHE_HINT = "set FASTRECALL_CACHE to a folder that can be written, or use --no-cache"
@@ -35,7 +36,7 @@ def cache_folder() -> Path:
     True
     """
     if chosen := os.environ.get("FASTRECALL_CACHE"):
-        return Path(chosen).expanduser().absolute()
+        return expanded(chosen).absolute()
     # The XDG specification tells to ignore relative paths.
     if (xdg := os.environ.get("XDG_CACHE_HOME")) and Path(xdg).is_absolute():
         return Path(xdg) / "fastrecall"

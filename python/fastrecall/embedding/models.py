@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fastrecall import _json
+from fastrecall._checked import is_file_name
+from fastrecall._files import expanded
 from fastrecall._toml import packaged
 from fastrecall.embedding.digest import sha256_of
 from fastrecall.embedding.folders import cache_folder, chosen_folder
@@ -28,6 +30,9 @@ MANIFEST = "fastrecall.json"
 """Written last into a downloaded model's folder: a folder without it is not a whole download."""
 
 _DEFAULT_MAX_TOKENS = 256
+_LARGEST = 1 << 20
+"""Dimensions or tokens; what tells more describes no model."""
+
 _DESCRIPTION = ("about", "licence", "size", "dim", "pooling", "max_tokens", "query", "passage")
 
 
@@ -116,7 +121,7 @@ def resolve_model(
     if entry is not None:
         found = _from_registry(entry)
     elif looks_like_path(text):
-        found = _from_folder(Path(text).expanduser().absolute(), text)
+        found = _from_folder(expanded(text).absolute(), text)
     elif is_hub_id(text):
         found = _from_hub(ModelInfo(name=text, id=text, source="hub"), text)
     else:
@@ -136,9 +141,8 @@ def registry_name(text: str) -> str | None:
 
 def looks_like_path(text: str) -> bool:
     """Whether a model name means a folder: it exists, or it can only be a path."""
-    return (
-        Path(text).expanduser().exists() or text.startswith((".", "/", "~")) or "\\" in text
-    ) and bool(text)
+    is_one = text.startswith((".", "/", "~")) or "\\" in text
+    return bool(text) and (is_one or _is_there(text))
 
 
 def is_hub_id(text: str) -> bool:
@@ -166,7 +170,8 @@ def describe_folder(folder: Path, name: str) -> ModelInfo:
     """What a model folder's own configuration files say; the paths are those that exist.
 
     Raises:
-        ModelError: a configuration file that cannot be read, or a way of pooling that is not known.
+        ModelError: a configuration file that cannot be read, a number in it that no model can have,
+            or a way of pooling that is not known.
     """
     config, sentence, pooling = (_read_json(folder / file) for file in CONFIG_FILES)
     chosen: Pooling = "mean"
@@ -177,17 +182,17 @@ def describe_folder(folder: Path, name: str) -> ModelInfo:
             f"{folder / CONFIG_FILES[2]} asks for a pooling that is neither mean nor cls; "
             "choose another model"
         )
-    limit = sentence.get("max_seq_length") or min(
-        config.get("max_position_embeddings") or _DEFAULT_MAX_TOKENS, 512
-    )
+    dim = _number(config, "hidden_size", folder / CONFIG_FILES[0])
+    longest = _number(config, "max_position_embeddings", folder / CONFIG_FILES[0])
+    limit = _number(sentence, "max_seq_length", folder / CONFIG_FILES[1])
     model = _first(folder, MODEL_PLACES)
     return ModelInfo(
         name=name,
         id=name,
         source="folder",
-        dim=int(config.get("hidden_size") or 0),
+        dim=dim or 0,
         pooling=chosen,
-        max_tokens=int(limit),
+        max_tokens=limit or min(longest or _DEFAULT_MAX_TOKENS, 512),
         size=model.stat().st_size if model else 0,
         path=model,
         tokenizer=_first(folder, TOKENIZER_PLACES),
@@ -233,31 +238,45 @@ def _from_hub(known: ModelInfo, repo: str) -> ModelInfo:
     """Fill in what was downloaded of a hub model, if anything was."""
     folder = hub_folder(repo)
     manifest = _manifest(repo)
-    if not manifest:
+    if manifest is None:
         return known
     if known.dim == 0:  # not in the registry: the repository's own files describe it
         known = replace(describe_folder(folder, known.name), source="hub")
     return replace(
         known,
         available=True,
-        revision=str(manifest["revision"]),
-        path=folder / manifest["model"],
-        tokenizer=folder / manifest["tokenizer"],
+        revision=manifest.revision,
+        path=folder / manifest.model,
+        tokenizer=folder / manifest.tokenizer,
     )
 
 
-def _manifest(repo: str) -> dict[str, Any]:
-    """What was recorded of a download, or {} where none was finished."""
+@dataclass(frozen=True)
+class _Download:
+    """What is recorded of a download: files in its folder, and their digests by part."""
+
+    revision: str
+    model: str
+    tokenizer: str
+    sha256: dict[str, str]
+    id: str = ""
+
+
+def _manifest(repo: str) -> _Download | None:
+    """What was recorded of a download, or None where none was finished."""
     try:
-        found = _read_json(hub_folder(repo) / MANIFEST)
-    except ModelError:
-        return {}
-    return found if {"revision", "model", "tokenizer", "sha256"} <= set(found) else {}
+        found = _json.as_instance(_Download, _read_json(hub_folder(repo) / MANIFEST))
+    except (ModelError, ValueError):
+        return None
+    # The files become paths and must not lead out of the folder.
+    names = (*found.model.split("/"), *found.tokenizer.split("/"))
+    whole = all(map(is_file_name, names)) and {"model", "tokenizer"} <= found.sha256.keys()
+    return found if whole else None
 
 
 def _from_folder(folder: Path, name: str) -> ModelInfo:
-    if not folder.is_dir():
-        what = "is a file" if folder.exists() else "does not exist"
+    if not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir raises when a name is too long
+        what = "is a file" if _is_there(folder) else "does not exist"
         raise ModelError(f"the model folder {name} {what}; expected a folder with model.onnx in it")
     found = describe_folder(folder, name)
     if found.path is None:
@@ -334,7 +353,8 @@ def _expected(found: ModelInfo, part: str) -> str | None:
     if found.source == "package":
         return str(registry()[found.name]["package"][part]["sha256"])
     if found.source == "hub":
-        return str(_manifest(_repo(found))["sha256"][part])
+        manifest = _manifest(_repo(found))
+        return None if manifest is None else manifest.sha256[part]
     return None
 
 
@@ -358,6 +378,21 @@ def _remedy(found: ModelInfo) -> str:
         command = f"fastrecall models --fetch {found.name}"
         return f"fetch it{size} while there is a network, with: {command}"
     return "give another folder"
+
+
+def _is_there(path: str | Path) -> bool:
+    return os.path.exists(path)  # noqa: PTH110 - Path.exists raises when a name is too long
+
+
+def _number(config: dict[str, Any], key: str, path: Path) -> int | None:
+    """A number of dimensions or tokens in a configuration file; None where it tells none."""
+    value = config.get(key)
+    if value is None or (type(value) is int and 1 <= value <= _LARGEST):
+        return value
+    raise ModelError(
+        f"{path}: {key} is {ascii(value)[:40]}; expected a whole number from 1 to {_LARGEST:,}: "
+        "fetch or copy the model again"
+    )
 
 
 def _first(folder: Path, places: tuple[str, ...]) -> Path | None:

@@ -7,6 +7,7 @@ the vectors are the same to the last bit whatever the thread count, because the 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from collections import deque
@@ -104,8 +105,15 @@ class OnnxEncoder:
                     first = at
 
     def _tokenise(self, texts: Sequence[str], rows: list[int]) -> list[list[int]]:
-        encodings = self._tokenizer.encode_batch_fast([texts[row] for row in rows])
-        return [encoding.ids for encoding in encodings]
+        with _usable_tokenizer(self._model):
+            encodings = self._tokenizer.encode_batch_fast([texts[row] for row in rows])
+        ids = [encoding.ids for encoding in encodings]
+        if not all(ids):
+            raise ModelError(
+                f"{self._model.tokenizer} finds no token in some texts (such as an empty one); "
+                "expected a tokenizer that marks where a text begins, as those of BERT do"
+            )
+        return ids
 
     def _run(self, rows: list[int], ids: list[list[int]]) -> Batch:
         lengths = [len(one) for one in ids]
@@ -120,18 +128,27 @@ class OnnxEncoder:
             states = self._session.run(
                 None, {name: value for name, value in given.items() if name in self._inputs}
             )[0]
-        except Exception as error:
+        except Exception as error:  # onnxruntime's errors have no common class of their own
             _refuse_if_no_memory(error)
-            raise
+            raise ModelError(
+                f"{self._model.path} fails on the tokens that {self._model.tokenizer} makes "
+                f"({_line(error)}); one of them belongs to another model: copy or fetch it again"
+            ) from error
         vectors = self._pool(states, mask)
         return Batch(np.array(rows, dtype=np.intp), vectors, sum(lengths), mask.size)
 
     def _pool(self, states: Any, mask: npt.NDArray[np.int64]) -> Vectors:
-        if states.ndim != 3 or (self._model.dim and states.shape[2] != self._model.dim):
-            expected = f"[texts, tokens, {self._model.dim or 'dim'}]"
+        kind, shape = (
+            (states.dtype, list(states.shape))
+            if isinstance(states, np.ndarray)
+            else (type(states).__name__, [])
+        )
+        dim = self._model.dim or (shape[-1] if shape else 0)
+        if shape != [*mask.shape, dim] or states.dtype.kind != "f":
             raise ModelError(
-                f"{self._model.path} returns an array of shape {list(states.shape)}, expected "
-                f"{expected}; its config.json or the file itself belongs to another model"
+                f"{self._model.path} returns {kind} of shape {shape}, expected [texts, tokens, "
+                f"{self._model.dim or 'dim'}] of floats; its config.json or the file itself "
+                "belongs to another model"
             )
         if self._model.pooling == "cls":
             pooled = states[:, 0]
@@ -165,15 +182,30 @@ if hasattr(os, "register_at_fork"):
 def _load_tokenizer(model: ModelInfo) -> Any:
     from tokenizers import Tokenizer
 
-    try:
+    with _usable_tokenizer(model):
         tokenizer = Tokenizer.from_file(str(model.tokenizer))
-    except Exception as error:  # tokenizers raises bare Exception
-        raise ModelError(
-            f"{model.tokenizer} is no tokenizer that can be read ({_line(error)}); "
-            "copy or fetch the model again"
-        ) from error
     tokenizer.enable_truncation(model.max_tokens)
     return tokenizer
+
+
+@contextlib.contextmanager
+def _usable_tokenizer(model: ModelInfo) -> Iterator[None]:
+    """Around what reads or runs a tokenizer.json: what fails there is the file's fault.
+
+    Raises:
+        ModelError: it did.
+    """
+    try:
+        yield
+    except MemoryError:
+        raise
+    except BaseException as error:  # tokenizers raises bare Exception, and a panic is not even one
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise ModelError(
+            f"{model.tokenizer} is no tokenizer that can be used ({_line(error)}); "
+            "copy or fetch the model again"
+        ) from error
 
 
 def _padding_id(tokenizer: Any) -> int:
@@ -226,7 +258,7 @@ def _refuse_if_no_memory(error: Exception) -> None:
         raise MemoryError from error
 
 
-def _line(error: Exception) -> str:
+def _line(error: BaseException) -> str:
     """The first line of a foreign error, short."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0][:160]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from fastrecall._files import expanded
 from fastrecall._lock import locked
 from fastrecall._term import progress as progress_bar
 from fastrecall.dataset import Storage, VectorDataset
@@ -109,7 +110,7 @@ def embed_to_dataset(
     # A sequence by what it can do: readers of files need not be registered as one.
     source = cast("Sequence[str]", texts) if hasattr(texts, "__getitem__") else None
     job = _Job(
-        Path(folder).expanduser().absolute(),
+        expanded(folder).absolute(),
         source,
         os.fspath(model),
         _identity(info),

@@ -35,7 +35,7 @@ class AnswerCache:
         try:
             row = _json.loads(self._file(key).read_text(encoding="utf-8"))
             exchange = _exchange(unsealed(row), "cache")
-        except (OSError, ValueError, TypeError):
+        except (OSError, ValueError):
             return None
         return exchange if exchange.failure is None else None
 

@@ -119,7 +119,7 @@ class Counts:
             )
         except (FileNotFoundError, NotADirectoryError):
             return Delivered()
-        except (ValueError, TypeError):
+        except ValueError:
             self.damage = f"the counts in {self._path} were damaged and began anew"
             return Delivered()
         except OSError as error:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from fastrecall import _json
-from fastrecall._checked import digest_of
+from fastrecall._checked import digest_of, is_file_name
 from fastrecall._files import atomic_write
 from fastrecall.corpus.window import AUTHOR_FILTER, WINDOW_ISSUES, WINDOW_PRS
 from fastrecall.errors import CorpusError
@@ -102,11 +101,11 @@ class Manifest:
                 f"{path}: the dataset has format {shown_format(document)}, and this version of "
                 f"fastrecall reads format {FORMAT}; write it again with: fastrecall dataset"
             )
-        digest = document.pop("sha256", None)
-        if digest != digest_of({"kind": _KIND, **document}):
-            raise damaged(path, "its checksum does not fit")
-        del document["format"]
         try:
+            digest = document.pop("sha256", None)
+            if digest != digest_of({"kind": _KIND, **document}):
+                raise ValueError("its checksum does not fit")
+            del document["format"]
             return _of(document)
         except ValueError as error:
             raise damaged(path, str(error)) from error
@@ -119,7 +118,7 @@ def _of(document: dict[str, Any]) -> Manifest:
         raise ValueError(f"columns are {', '.join(manifest.columns)}")
     rows = sum(file.rows for file in manifest.files)
     for file in (*manifest.files, *manifest.columns.values()):
-        if not re.fullmatch(r"\w[\w.-]*", file.name, re.ASCII) or min(file.rows, file.bytes) < 0:
+        if not is_file_name(file.name) or min(file.rows, file.bytes) < 0:
             raise ValueError(f"{file.name!a} is no file of a dataset")
     for name, file in manifest.columns.items():
         if file.rows > rows or (name != "untitled" and file.rows != rows):

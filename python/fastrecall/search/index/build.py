@@ -12,6 +12,7 @@ import numpy as np
 
 from fastrecall import _core
 from fastrecall import corpus as corpus_room
+from fastrecall._files import expanded
 from fastrecall.embedding import embed, resolve_model
 from fastrecall.search.best_parts import best_parts, prs_first, title_of_question
 from fastrecall.search.bm25 import PostingLists, posting_lists
@@ -173,5 +174,5 @@ def _redacted(ticket: Ticket) -> Ticket:
 
 
 def _findable(model: str) -> str:
-    path = Path(model).expanduser()
+    path = expanded(model)
     return str(path.resolve()) if path.is_dir() else model

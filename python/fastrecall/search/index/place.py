@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fastrecall import _json
-from fastrecall._checked import digest_of
+from fastrecall._checked import digest_of, is_file_name
 from fastrecall._data import data_folder
 from fastrecall.errors import CacheError
 
@@ -34,8 +34,6 @@ def ranking_arm(tickets: int) -> str:
     """
     return EVIDENCE_ARM if tickets <= BEST_UP_TO else FUSION_ARM
 
-
-_FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
 _PARTS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
     "corpus": {"name": str, "issues": int, "prs": int, "nodes": int, "links": int},
@@ -114,10 +112,10 @@ def read_manifest(folder: Path) -> Manifest | None:
             f"{FORMAT}; {'upgrade fastrecall, or ' if newer else ''}build it again: "
             f"{_rebuild(document)}"
         )
-    if document.pop("sha256") != digest_of(document):
-        raise damaged(path, "its checksum does not fit")
     known = {one.name for one in fields(Manifest)}
     try:
+        if document.pop("sha256") != digest_of(document):
+            raise ValueError("its checksum does not fit")
         manifest = _json.as_instance(
             Manifest, {name: value for name, value in document.items() if name in known}
         )
@@ -137,7 +135,7 @@ def _check_parts(manifest: Manifest) -> None:
     if manifest.ranked_by not in (EVIDENCE_ARM, FUSION_ARM):
         raise ValueError(f"it is ranked by {manifest.ranked_by!r}")
     for name in (manifest.build, *manifest.files):  # names of files, and no ways elsewhere
-        if not _FILE_NAME.fullmatch(name):
+        if not is_file_name(name):
             raise ValueError(f"{name!r} is no name of a file")
 
 
