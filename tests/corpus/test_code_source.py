@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from fastrecall.corpus.code import load_code
-from fastrecall.corpus.code.source import MAX_BYTES
+from fastrecall.corpus.code.source import MAX_BYTES, files_on_disk
 from fastrecall.errors import CorpusError
 
 
@@ -146,3 +147,35 @@ def test_what_cannot_be_read_is_said(
     git(tree.parent / "repo", "init", "-q")
     with pytest.raises(CorpusError, match=message):
         load_code(tree.parent / name, commit=commit)
+
+
+def test_a_tree_deeper_than_calls_may_nest_is_walked(tmp_path: Path) -> None:
+    folders = [tmp_path / "a"]
+    folders[0].mkdir()
+    while len(folders) < 1100:
+        folders.append(folders[-1] / "a")
+        folders[-1].mkdir()
+    file = folders[-1] / "a.py"
+    file.write_text("x = 1\n")
+    try:
+        assert [found.path for found in files_on_disk(tmp_path)] == [f"{'a/' * 1100}a.py"]
+    finally:  # what removes temporary folders calls itself for each one
+        file.unlink()
+        for folder in reversed(folders):
+            folder.rmdir()
+
+
+def test_git_that_breaks_off_is_told(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(tree, "init", "-q")
+    git(tree, "add", "-A")
+    git(tree, "commit", "-qm", "all")
+    (tmp_path / "bin").mkdir()
+    broken = tmp_path / "bin" / "git"
+    real = shutil.which("git")
+    broken.write_text(f'#!/bin/sh\ncase "$*" in *"cat-file"*) exit 1;; esac\nexec {real} "$@"\n')
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{broken.parent}{os.pathsep}{os.environ['PATH']}")
+    with pytest.raises(CorpusError, match="git fsck"):
+        load_code(tree, commit="HEAD")

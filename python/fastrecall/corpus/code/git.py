@@ -6,6 +6,7 @@ Only plumbing commands: the work tree is not touched, and a bare repository will
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,8 @@ _SAFE = ("-c", "core.fsmonitor=false", "-c", "core.quotepath=false")
 _ENVIRONMENT = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
 
 _SUBMODULE, _SYMLINK = "160000", "120000"
+_ENTRY = re.compile(rb"([0-7]{6}) [a-z]+ ([0-9a-f]{40,64})\t(.+)", re.DOTALL)
+_OBJECT = re.compile(rb"[0-9a-f]{40,64} [a-z]+ ([0-9]{1,15})\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ def resolve_commit(repository: Path, commit: str) -> str:
     found = run_git(
         repository, "rev-parse", "--verify", "--end-of-options", wanted, problem=problem
     )
-    return found.decode().strip()
+    return os.fsdecode(found).strip()
 
 
 def commit_entries(repository: Path, commit: str) -> list[TreeEntry]:
@@ -72,9 +75,14 @@ def commit_entries(repository: Path, commit: str) -> list[TreeEntry]:
     listed = run_git(repository, "ls-tree", "-r", "-z", commit)
     rows = []
     for line in filter(None, listed.split(b"\0")):
-        head, _, path = line.partition(b"\t")
-        mode, _kind, oid = head.decode().split()
-        rows.append((os.fsdecode(path), oid, mode))
+        entry = _ENTRY.fullmatch(line)
+        if entry is None:
+            raise CorpusError(
+                f"{repository}: git lists {ascii(line[:60])[1:]}; expected mode, kind, object and "
+                "path, so this version of git cannot be used"
+            )
+        mode, oid, path = entry.groups()
+        rows.append((os.fsdecode(path), oid.decode(), mode.decode()))
     rows.sort()
     sizes = _sizes(repository, [oid for _, oid, mode in rows if mode != _SUBMODULE])
     return [
@@ -94,11 +102,11 @@ def read_blobs(repository: Path, oids: Sequence[str]) -> Iterator[bytes]:
             # One question, one answer: writing all first would fill both pipes and stop for good.
             ask.write(f"{oid}\n".encode())
             ask.flush()
-            header = answers.readline().split()
-            if len(header) != 3:
+            header = _OBJECT.fullmatch(answers.readline())
+            data = answers.read(int(header[1])) if header else b""
+            # Behind the last byte stands a line break: git that broke off has not sent it.
+            if header is None or len(data) != int(header[1]) or answers.read(1) != b"\n":
                 raise CorpusError(f"{repository}: git cannot read object {oid}; try: git fsck")
-            data = answers.read(int(header[2]))
-            answers.read(1)
             yield data
 
 
@@ -108,9 +116,11 @@ def _sizes(repository: Path, oids: Sequence[str]) -> dict[str, int]:
         for oid in dict.fromkeys(oids):
             ask.write(f"{oid}\n".encode())
             ask.flush()
-            answer = answers.readline().split()
-            if len(answer) == 3:
-                sizes[oid] = int(answer[2])
+            answer = answers.readline()
+            if not answer:
+                raise _broke_off(repository)
+            if told := _OBJECT.fullmatch(answer):
+                sizes[oid] = int(told[1])
     return sizes
 
 
@@ -125,9 +135,16 @@ def _batch(repository: Path, mode: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    with process:
-        yield process.stdin, process.stdout
-        process.stdin.close()
+    try:
+        with process:
+            yield process.stdin, process.stdout
+            process.stdin.close()
+    except BrokenPipeError as error:
+        raise _broke_off(repository) from error
+
+
+def _broke_off(repository: Path) -> CorpusError:
+    return CorpusError(f"{repository}: git ended before it had told of all files; try: git fsck")
 
 
 def _ignored(folder: Path) -> bool:

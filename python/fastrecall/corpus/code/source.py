@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from fastrecall._lazy import require
 from fastrecall.corpus.code import git
@@ -14,6 +17,9 @@ from fastrecall.errors import CorpusError
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
+
+Rules: TypeAlias = "tuple[tuple[Path, GitIgnoreSpec], ...]"
+"""The ``.gitignore`` files from the root down, each with its folder."""
 
 MAX_BYTES = 1_000_000
 """Larger files are data or generated; nobody asks where a decision stands in them."""
@@ -58,7 +64,7 @@ def files_on_disk(root: Path) -> Iterator[SourceFile | Skipped]:
     In a checkout git itself says what is ignored; elsewhere the ``.gitignore`` files are read.
 
     Raises:
-        CorpusError: *root* is not a folder.
+        CorpusError: *root* is not a folder, or cannot be read.
     """
     if not root.is_dir():
         what = "is a file" if root.exists() else "does not exist"
@@ -141,27 +147,44 @@ def _as_text(path: str, data: bytes) -> SourceFile | Skipped:
 
 def _walk(root: Path) -> Iterator[str]:
     """Files below *root* that no ``.gitignore`` on the way down excludes."""
-    pathspec = require("pathspec", extra="code", purpose="reading .gitignore outside a checkout")
-
-    def below(folder: Path, rules: tuple[tuple[Path, GitIgnoreSpec], ...]) -> Iterator[str]:
-        ignore = folder / ".gitignore"
-        if ignore.is_file():
-            lines = ignore.read_text(encoding="utf-8", errors="replace").splitlines()
-            rules = (*rules, (folder, pathspec.GitIgnoreSpec.from_lines(lines)))
-        for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
-            path = Path(entry.path)
-            is_folder = entry.is_dir(follow_symlinks=False)
-            if entry.name == ".git" or _ignored(path, is_folder, rules):
+    waiting: list[tuple[Path, Rules]] = [(root, ())]
+    while waiting:
+        folder, rules = waiting.pop()
+        try:
+            ignore = folder / ".gitignore"
+            if ignore.is_file():
+                rules = (*rules, (folder, _patterns(ignore.read_bytes())))
+            entries = [
+                (Path(one.path), one.is_dir(follow_symlinks=False)) for one in os.scandir(folder)
+            ]
+        except OSError as error:
+            raise CorpusError(
+                f"cannot read {error.filename or folder}: {error.strerror or error}; make the "
+                "folder readable, or name one below it"
+            ) from error
+        for path, is_folder in entries:
+            if path.name == ".git" or _ignored(path, is_folder, rules):
                 continue
             if is_folder:
-                yield from below(path, rules)
+                waiting.append((path, rules))
             else:
                 yield path.relative_to(root).as_posix()
 
-    return below(root, ())
+
+def _patterns(data: bytes) -> GitIgnoreSpec:
+    """The patterns in a ``.gitignore`` file; what is none is passed over, as git does."""
+    pathspec = require("pathspec", extra="code", purpose="reading .gitignore outside a checkout")
+    patterns = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of brackets within brackets
+        for line in data.decode("utf-8-sig", errors="replace").split("\n"):
+            with contextlib.suppress(ValueError, re.error):
+                patterns += pathspec.GitIgnoreSpec.from_lines([line.removesuffix("\r")]).patterns
+    spec: GitIgnoreSpec = pathspec.GitIgnoreSpec(patterns)
+    return spec
 
 
-def _ignored(path: Path, is_folder: bool, rules: tuple[tuple[Path, GitIgnoreSpec], ...]) -> bool:
+def _ignored(path: Path, is_folder: bool, rules: Rules) -> bool:
     """The deepest ``.gitignore`` with an opinion decides, as in git."""
     for base, spec in reversed(rules):
         name = path.relative_to(base).as_posix() + ("/" if is_folder else "")

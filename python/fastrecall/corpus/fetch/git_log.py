@@ -105,7 +105,7 @@ def read_commits(folder: Path, repository: str) -> Iterator[Ticket]:
 
 def _name(folder: Path) -> str:
     try:
-        origin = run_git(folder, "remote", "get-url", "origin").decode().strip()
+        origin = os.fsdecode(run_git(folder, "remote", "get-url", "origin")).strip()
     except CorpusError:
         origin = ""
     for site in _SITES:
