@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fastrecall import _json
-from fastrecall._checked import sealed, unsealed
+from fastrecall._checked import is_file_name, sealed, unsealed
 from fastrecall._data import data_folder
 from fastrecall._files import atomic_write, remove_leftovers
 from fastrecall._lock import locked
@@ -125,7 +125,15 @@ class Store:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        return from_table(pq.read_table(pa.BufferReader(self._data(manifest))))
+        data = self._data(manifest)
+        try:
+            return from_table(pq.read_table(pa.BufferReader(data)))
+        except (pa.ArrowException, OSError, ValueError) as error:
+            reason = str(error).partition("\n")[0]
+            raise CorpusError(
+                f"{self.folder / manifest.file}: not tickets that fastrecall stored ({reason}); "
+                f"remove the folder and fetch again: fastrecall fetch {manifest.repository}"
+            ) from error
 
     def _data(self, manifest: Manifest) -> bytes:
         path = self.folder / manifest.file
@@ -229,7 +237,7 @@ def _manifest(path: Path, data: Any) -> Manifest | None:
     except ValueError as error:
         raise CorpusError(f"{path}: not a readable manifest ({error}); fetch again") from error
     # The name becomes a path and must not lead out of the folder.
-    if Path(manifest.file).name != manifest.file:
+    if not is_file_name(manifest.file):
         raise CorpusError(f"{path}: not a readable manifest (file {manifest.file!r}); fetch again")
     return manifest
 

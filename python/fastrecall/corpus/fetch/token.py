@@ -44,9 +44,7 @@ def _checked(token: str, where: str) -> str:
 def _ask_gh(host: str) -> str:
     command = ["gh", "auth", "token", "--hostname", host]
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_PATIENCE, check=False
-        )
+        done = subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    return os.fsdecode(done.stdout).strip() if done.returncode == 0 else ""
