@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +17,8 @@ from fastrecall.serve.answers import Delivered
 
 SAVED_AFTER = 1.0
 """Seconds that a count waits for others before it is saved: what a killed server loses at most."""
+
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 class Counts:
@@ -117,6 +120,8 @@ class Counts:
             stored = _json.as_instance(
                 Delivered, unsealed(_json.loads(self._path.read_text(encoding="utf-8")))
             )
+            if not _can_be(stored):
+                raise ValueError("counts of nothing that was delivered")
         except (FileNotFoundError, NotADirectoryError):
             return Delivered()
         except ValueError:
@@ -125,6 +130,12 @@ class Counts:
         except OSError as error:
             raise CacheError(f"cannot read {self._path}: {error.strerror or error}") from error
         return stored
+
+
+def _can_be(counts: Delivered) -> bool:
+    """Whether questions, answers and items can come to these counts."""
+    is_day = not counts.last or _DAY.fullmatch(counts.last) is not None
+    return is_day and 0 <= counts.answered <= counts.asked and counts.items >= counts.answered
 
 
 def _sum(a: Delivered, b: Delivered) -> Delivered:

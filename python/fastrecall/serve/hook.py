@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from fastrecall import _json
 from fastrecall.errors import InputError
@@ -36,8 +35,9 @@ def hook_answer(memory: ProjectMemory, given: str) -> str:
     for item in recalled.items:
         facts = ", ".join(part for part in (item.date, item.state, item.url, item.origin) if part)
         lines.append(f"- {item.id}: {item.title} ({facts})\n  {item.quote}".rstrip())
-    output: dict[str, Any] = {
-        "hookEventName": event.get("hook_event_name", "UserPromptSubmit"),
+    name = event.get("hook_event_name")
+    output = {
+        "hookEventName": name if isinstance(name, str) else "UserPromptSubmit",
         "additionalContext": "\n".join(lines),
     }
     return json.dumps({"hookSpecificOutput": output}, ensure_ascii=False)
