@@ -16,9 +16,10 @@ from fastrecall.errors import CacheError, InputError
 def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Iterator[IO[Any]]:
     r"""Open a file that appears under *path* only when the block ends without an error.
 
-    Text is UTF-8 with ``\n``; with ``binary`` the handle takes bytes. Missing parent folders are
-    made, a link is followed, and a device or pipe is written as it is. An error inside the block
-    leaves the old file, or none.
+    Text is UTF-8 with ``\n``, and half a character (a lone surrogate, as servers may send them) is
+    spelt out as JSON does it, ``\ud800``; with ``binary`` the handle takes bytes. Missing parent
+    folders are made, a link is followed, and a device or pipe is written as it is. An error inside
+    the block leaves the old file, or none.
 
     Raises:
         CacheError: the folder cannot be made or written.
@@ -70,7 +71,9 @@ def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Itera
 def _plain(where: Path | int, binary: bool) -> IO[Any]:
     if binary:
         return open(where, "wb")  # noqa: PTH123 - also takes a descriptor
-    return open(where, "w", encoding="utf-8", newline="\n")  # noqa: PTH123
+    return open(  # noqa: PTH123
+        where, "w", encoding="utf-8", errors="backslashreplace", newline="\n"
+    )
 
 
 def expanded(place: str | os.PathLike[str]) -> Path:

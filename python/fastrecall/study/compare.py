@@ -67,10 +67,13 @@ def _arm_row(
     won = [key for key in shared if after[key] and not before[key]]
     lost = [key for key in shared if before[key] and not after[key]]
     counts = PairedHits.of([after[key] for key in shared], [before[key] for key in shared])
+    title = first["protocols"][protocol]["arms"][arm]["title"]
+    if not isinstance(title, str):
+        raise TypeError(f"the title of {arm} is no text")
     return {
         "protocol": protocol,
         "arm": arm,
-        "title": first["protocols"][protocol]["arms"][arm]["title"],
+        "title": title,
         "pairs": len(shared),
         "first_hits": sum(before[key] for key in shared),
         "second_hits": sum(after[key] for key in shared),

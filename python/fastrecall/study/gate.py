@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from fastrecall.errors import InputError
 from fastrecall.measure.intervals import wilson
+from fastrecall.report.whole import whole
 from fastrecall.study.settings import one_of
 
 Bound = Literal["point", "lower"]
@@ -48,6 +49,7 @@ def fail_under(record: Mapping[str, Any], spec: str, *, bound: Bound = "point") 
 
     Raises:
         InputError: a condition that cannot be read, or names what the record does not have.
+        RecordError: *record* was read from a file that is not as it was written.
 
     >>> arm = {"hits": 9, "pairs": 10, "hits_at": [5, 9], "mrr": 0.7, "mrr_ci95": [0.5, 0.9]}
     >>> record = {"protocols": {"published": {"arms": {"causal": arm}}}}
@@ -60,15 +62,16 @@ def fail_under(record: Mapping[str, Any], spec: str, *, bound: Bound = "point") 
             f"gate '{spec}' cannot be read; expected METRIC[ARM]=SHARE or "
             "METRIC[PROTOCOL/ARM]=SHARE, for example chain_hit@32[causal]=0.9"
         )
-    protocols = record["protocols"]
-    protocol = match["protocol"] or next(iter(protocols))
-    one_of("protocol", protocol, tuple(protocols))
-    arms = protocols[protocol]["arms"]
-    arm = arms[one_of(f"under '{protocol}', arm", match["arm"], tuple(arms))]
     least = float(match["least"])
-    low, point = _measured(arm, match["metric"], match["k"], spec)
-    # One question alone has no interval: nothing but 0 is certain.
-    measured = point if bound == "point" else low or 0.0
+    with whole(record):
+        protocols = record["protocols"]
+        protocol = match["protocol"] or next(iter(protocols))
+        one_of("protocol", protocol, tuple(protocols))
+        arms = protocols[protocol]["arms"]
+        arm = arms[one_of(f"under '{protocol}', arm", match["arm"], tuple(arms))]
+        low, point = _measured(arm, match["metric"], match["k"], spec)
+        # One question alone has no interval: nothing but 0 is certain.
+        measured = float(point if bound == "point" else low or 0.0)
     suffix = " (lower bound)" if bound == "lower" else ""
     name = f"{match['metric']}[{protocol}/{match['arm']}]{suffix}"
     return Verdict(name, measured, least, measured >= least)
@@ -104,11 +107,14 @@ def max_drop(
     """Judge every arm that both records have: its rate may fall by at most *most*.
 
     Raises:
-        RecordError: the records are of different corpora or gold pairs.
+        RecordError: the records are of different corpora or gold pairs, or one was read from a
+            file that is not as it was written.
     """
     from fastrecall.study.compare import compare
 
-    for row in compare(baseline, record)["rows"]:
+    with whole(record, baseline):
+        rows = compare(baseline, record)["rows"]
+    for row in rows:
         name = f"change of hits[{row['protocol']}/{row['arm']}] against the baseline"
         yield Verdict(name, row["difference"], -most, row["difference"] >= -most)
 

@@ -1,20 +1,34 @@
-"""A record that somebody changed: shown, compared with itself, made a page."""
+"""A record that somebody changed: shown, judged by gates, compared, made a page, written again. A
+second line changes another record, which is the baseline; else that is as it was written."""
 
 from __future__ import annotations
 
-from tests.fuzz.common import expected_errors, scratch_file
-from tests.fuzz.mutate import json_text as mutate
+import json
+from functools import cache
+from pathlib import Path
 
+from tests.fuzz.common import expected_errors, must_hold, scratch_file, scratch_folder
+from tests.fuzz.mutate import json_lines as mutate
+
+from fastrecall.report.compare_table import render_comparison
 from fastrecall.report.html import render_html
+from fastrecall.study import gate
 from fastrecall.study.record import Record
 
 __all__ = ["mutate", "run"]
 
+SEED = Path(__file__).parents[1] / "seeds" / "record" / "small"
+GATES = ("chain_hit@32[causal]=0.5", "mrr[leave-one-out/semantic]=0", "hit@1[x]=1")
+
+
+@cache
+def whole() -> bytes:
+    return SEED.read_bytes()
+
 
 def run(data: bytes) -> None:
-    record = None
-    with expected_errors():
-        record = Record.load(scratch_file("record.json", data))
+    first, _, second = data.partition(b"\n")
+    record = loaded("record.json", first)
     if record is None:
         return
     with expected_errors():
@@ -22,8 +36,25 @@ def run(data: bytes) -> None:
     with expected_errors():
         record.markdown()
     with expected_errors():
-        record.compare(record)
-    with expected_errors():
-        record.to_json()
-    with expected_errors():
         render_html(record)
+    for spec in GATES:
+        for bound in ("point", "lower"):
+            with expected_errors():
+                gate.fail_under(record, spec, bound=bound)
+    with expected_errors():
+        record.save(scratch_folder() / "again.json")
+        again = Record.load(scratch_folder() / "again.json")
+        must_hold(json.dumps(dict(again)) == json.dumps(dict(record)), "another record")
+    baseline = loaded("baseline.json", second or whole())
+    for one, other in ((record, record), (record, baseline), (baseline, record)):
+        if one is not None and other is not None:
+            with expected_errors():
+                render_comparison(one.compare(other, anyway=True), width=100, color=False)
+            with expected_errors():
+                gate.junit(gate.max_drop(one, other, 0.1))
+
+
+def loaded(name: str, data: bytes) -> Record | None:
+    with expected_errors():
+        return Record.load(scratch_file(name, data))
+    return None
