@@ -13,6 +13,7 @@ from typing import Any
 from fastrecall.corpus.text import QUERY_MODES
 from fastrecall.errors import InputError
 from fastrecall.measure.paired import holm
+from fastrecall.report.whole import whole
 from fastrecall.study.compare import compare
 from fastrecall.study.evaluation import evaluate
 from fastrecall.study.record import Record
@@ -126,11 +127,24 @@ def rank_points(
     ``behind`` is true where the paired difference to the best is significant after Holm's
     correction, false where it is noise, and ``None`` for the best itself, or where the pairs asked
     are not the same (other links make other pairs).
+
+    Raises:
+        InputError: the records have no such protocol or arm.
+        RecordError: one was read from a file that is not as it was written.
     """
-    rows = []
+    with whole(*(record for _, record in results)):
+        return _ranked(results, protocol, arm)
+
+
+def _ranked(
+    results: Sequence[tuple[Point, Record]], protocol: str, arm: str
+) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
     for point, record in results:
-        block = record["protocols"][protocol]["arms"][arm]
-        rows.append({"point": point.name, "arm": block, "record": record})
+        protocols = record["protocols"]
+        arms = protocols[one_of("protocol", protocol, tuple(protocols))]["arms"]
+        block = arms[one_of(f"under '{protocol}', arm", arm, tuple(arms))]
+        rows.append({"point": point.name, "arm": _figures(block), "record": record})
     rows.sort(key=lambda row: (-row["arm"]["rate"], row["point"]))
     best = rows[0]
     tested = [row for row in rows[1:] if _same_gold(row["record"], best["record"])]
@@ -142,14 +156,25 @@ def rank_points(
     return [
         {
             "point": row["point"],
-            **{key: row["arm"][key] for key in ("hits", "pairs", "rate", "wilson95", "mrr")},
-            "mean_output": row["arm"]["mean_output"],
+            **row["arm"],
             "holm_p": row.get("holm_p"),
             "behind": row.get("behind"),
             "best": clear and row is best,
         }
         for row in rows
     ]
+
+
+def _figures(block: Mapping[str, Any]) -> dict[str, Any]:
+    """What a row tells of its arm; raises TypeError for what is no number."""
+    figures = {
+        key: block[key] for key in ("hits", "pairs", "rate", "wilson95", "mrr", "mean_output")
+    }
+    low, high = figures["wilson95"]
+    for number in (low, high, *(value for key, value in figures.items() if key != "wilson95")):
+        if not isinstance(number, (int, float)):
+            raise TypeError(f"an arm has {ascii(number)[:40]} for a number")
+    return figures
 
 
 def _same_gold(first: Record, second: Record) -> bool:

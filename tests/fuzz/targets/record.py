@@ -12,8 +12,10 @@ from tests.fuzz.mutate import json_lines as mutate
 
 from fastrecall.report.compare_table import render_comparison
 from fastrecall.report.html import render_html
+from fastrecall.report.sweep_table import render_sweep
 from fastrecall.study import gate
 from fastrecall.study.record import Record
+from fastrecall.study.sweep import Point, rank_points
 
 __all__ = ["mutate", "run"]
 
@@ -52,6 +54,10 @@ def run(data: bytes) -> None:
                 render_comparison(one.compare(other, anyway=True), width=100, color=False)
             with expected_errors():
                 gate.junit(gate.max_drop(one, other, 0.1))
+            with expected_errors():
+                points = [(Point({"budget": "8"}, {}), one), (Point({}, {}), other)]
+                rows = rank_points(points, protocol="published", arm="causal")
+                render_sweep(rows, ranked_by="published/causal", width=100, color=False)
 
 
 def loaded(name: str, data: bytes) -> Record | None:
