@@ -5,6 +5,7 @@ Off by default: a call a chunk, and by the published result it trades recall for
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -51,11 +52,13 @@ def describe(
     def one(chunk: CodeChunk) -> str:
         messages = _messages(chunk)
         key = client.request_hash(messages)
-        exchange = store.get(key) if store else None
-        if exchange is None:
-            exchange = client.ask(messages, _SCHEMA, _summary)
-            if store:
-                store.put(key, exchange)
+        kept = store.get(key) if store else None
+        if kept is not None and kept.content is not None:
+            with contextlib.suppress(AnswerError):  # somebody changed it: ask again
+                return _summary(kept.content)
+        exchange = client.ask(messages, _SCHEMA, _summary)
+        if store:
+            store.put(key, exchange)
         if exchange.content is None:
             raise RemoteError(
                 f"describing {chunk.where} failed: {exchange.failure} ({exchange.detail}); "
