@@ -282,6 +282,10 @@ class Links:
         keep = (self.sources & wanted) != 0
         return Links(self.issues[keep], self.prs[keep], self.sources[keep], self.notes)
 
+    def pairs(self) -> set[tuple[int, int]]:
+        """Every (issue node, PR node)."""
+        return set(zip(self.issues.tolist(), self.prs.tolist(), strict=True))
+
 
 @dataclass(frozen=True, slots=True)
 class GoldPair:

@@ -32,6 +32,12 @@ def _cautions(record: Mapping[str, Any]) -> Iterator[str]:
         )
     if "reasoning" in record:
         yield record["reasoning"]["sentence"]
+    kept = protocols.get("shuffled", {}).get("kept_links", 0)
+    if kept:
+        yield (
+            f"shuffled links: {kept} could not be led to a wrong PR and still "
+            f"{'leads' if kept == 1 else 'lead'} to the right one; the control is weaker by that"
+        )
     control = record.get("gain", {}).get("shuffled")
     if control and control["ci95"][0] > 0:
         yield (

@@ -321,6 +321,7 @@ def _question_block(key: str, question: Asked) -> dict[str, Any]:
         "pairs": len(question.pairs),
         "queries": len(question.texts),
         "unreachable": len(question.unreachable),
+        **({"kept_links": question.kept_links} if question.kept_links else {}),
     }
 
 

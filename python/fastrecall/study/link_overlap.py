@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastrecall.types import LINK_SOURCES, Corpus, Ids, Links, LinkSource
+from fastrecall.types import LINK_SOURCES, Corpus, Links, LinkSource
 
 
 class Difference(NamedTuple):
@@ -65,12 +65,5 @@ def difference(links: Links, base: LinkSource, sources: tuple[LinkSource, ...]) 
     >>> difference(links, "published", ("github",))
     Difference(gained=[(0, 2)], lost=[(1, 3)])
     """
-    before, after = _pairs(links.of(base)), _pairs(links.of(*sources))
+    before, after = links.of(base).pairs(), links.of(*sources).pairs()
     return Difference(sorted(after - before), sorted(before - after))
-
-
-def _pairs(links: Links) -> set[tuple[int, int]]:
-    def plain(ids: Ids) -> list[int]:
-        return [int(node) for node in ids]
-
-    return set(zip(plain(links.issues), plain(links.prs), strict=True))

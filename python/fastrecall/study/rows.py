@@ -35,7 +35,7 @@ class Rows:
 
     def add(self, protocol: str, asked: Asked, finder: Finder, answers: dict[str, Answers]) -> None:
         """Write down the pairs of one protocol."""
-        links = set(zip(asked.links.issues.tolist(), asked.links.prs.tolist(), strict=True))
+        links = asked.links.pairs()
         linked = [(pair.issue_node, pair.pr_node) in links for pair in asked.pairs]
         ranks: list[dict[str, int | None]] = [{} for _ in asked.pairs]
         misses: list[dict[str, Any]] = [{} for _ in asked.pairs]

@@ -43,8 +43,9 @@ class Asked:
     ``texts`` are the distinct questions and ``nodes`` their own issues (-1 when not in the corpus);
     pair ``i`` is ``pairs[i]``, asked by question ``rows[i]``, answered by node ``targets[i]``.
     ``exclude`` and ``allowed`` say what does not exist for a question, as in `Queries`; ``links``
-    are the closing links that walks may follow. ``unreachable`` lists gold pairs whose answer is
-    not in the corpus: they cannot be asked.
+    are the closing links that walks may follow, of which ``kept_links`` should have been changed
+    and could not be. ``unreachable`` lists gold pairs whose answer is not in the corpus: they
+    cannot be asked.
     """
 
     texts: tuple[str, ...]
@@ -56,6 +57,7 @@ class Asked:
     unreachable: tuple[GoldPair, ...] = ()
     exclude: Ids | None = None
     allowed: Past | None = None
+    kept_links: int = 0
 
     @property
     def symptoms_are_new(self) -> bool:
