@@ -128,3 +128,26 @@ def embed_texts(corpus: Corpus, model: str = "fake") -> np.ndarray:
 def questions(corpus: Corpus, model: str) -> dict[str, np.ndarray]:
     titles = sorted({ticket.title[:120] for ticket in corpus.tickets if ticket.kind == "issue"})
     return dict(zip(titles, embed(titles, model=model, cache=False, kind="query"), strict=True))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_answers_that_do_not_exist_yet_are_told_apart(seed: int) -> None:
+    corpus = some_corpus(seed)
+    record = evaluate_in_full(corpus, model="fake", cache=False).record
+    created = {(t.kind, t.number): t.created_at for t in corpus.tickets}
+    later = {
+        (row["issue"], row["pr"])
+        for row in record["queries"]
+        if created["pr", row["pr"]] >= created["issue", row["issue"]]
+    }
+    block = record["protocols"]["past-only"]
+    asked = [row for row in record["queries"] if "past-only" in row["ranks"]]
+    limited = [row for row in asked if (row["issue"], row["pr"]) in later]
+    assert block["not_yet"] == len(limited) > 0
+    for row in limited:
+        reasons = {miss["reason"] for miss in row["misses"]["past-only"].values()}
+        assert reasons == {"not_yet"}
+        assert set(row["ranks"]["past-only"].values()) == {None}
+    for protocol, rest in record["protocols"].items():
+        assert ("not_yet" in rest) == (protocol == "past-only")
+    assert f"for {block['not_yet']} of {block['pairs']} pairs the PR was created" in record.table()

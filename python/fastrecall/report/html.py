@@ -12,7 +12,7 @@ from fastrecall.report.links_table import elsewhere
 from fastrecall.report.page import render_page
 from fastrecall.report.pairs import arm_titles, pair_data
 from fastrecall.report.plots import BUDGETS, SERIES, curve_chart
-from fastrecall.report.reading import MISS_REASONS, reading_aid
+from fastrecall.report.reading import MISS_REASONS, not_yet, reading_aid
 from fastrecall.report.stats_sections import stats_sections
 from fastrecall.report.untrusted import cleaned
 from fastrecall.report.whole import whole
@@ -111,6 +111,7 @@ def _protocols(page: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {
             "key": key,
             "block": block,
+            "not_yet": not_yet(block) if block.get("not_yet") else "",
             "gain": page["gain"].get(key),
             "chart": curve_chart(block["arms"], budget=page["settings"]["budget"]),
             "breakdowns": page.get("breakdowns", {}).get(key, {}),

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastrecall.report.cautions import cautions
 from fastrecall.report.format import p_value, percent, plural, points, sentence, share
-from fastrecall.report.reading import reading_aid
+from fastrecall.report.reading import not_yet, reading_aid
 from fastrecall.report.untrusted import visible
 
 
@@ -31,6 +31,11 @@ def render_markdown(record: Mapping[str, Any]) -> str:
                 f"Own issue ranked first for {block['own_issue_first']} of "
                 f"{block['queries']} queries."
             )
+        if block["unreachable"]:
+            pairs = plural(block["unreachable"], "pair")
+            lines.append(f"{pairs} not asked: the PR is not in the corpus.")
+        if block.get("not_yet"):
+            lines.append(f"{sentence(not_yet(block))}: no arm can find them.")
         lines += ["", "| arm | hits | rate, Wilson 95 % | MRR | nodes |", "|---|--:|--:|--:|--:|"]
         lines += [
             f"| {arm['title']} | {arm['hits']}/{arm['pairs']} "

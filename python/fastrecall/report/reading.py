@@ -5,14 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fastrecall.report.format import count, plural
+
 MISS_REASONS = {
     "past_budget": "it came, but behind the budget",
+    "not_yet": "it was created only after the question",
     "not_near": "it is not among the nearest",
     "own_issue_removed": "the asked issue, which carries the link, does not exist here",
     "own_issue_not_a_seed": "the asked issue, which carries the link, is not among the seeds",
     "no_link": "no link leads from the asked issue to it",
 }
 """Every reason of a miss that a record gives, with its meaning."""
+
+
+def not_yet(block: Mapping[str, Any]) -> str:
+    """What limits every arm of a protocol that ends the memory where a question was written.
+
+    >>> not_yet({"pairs": 24, "not_yet": 8})
+    'for 8 of 24 pairs the PR was created only after the question'
+    """
+    pairs = plural(block["pairs"], "pair")
+    return f"for {count(block['not_yet'])} of {pairs} the PR was created only after the question"
 
 
 def reading_aid(record: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from fastrecall.report.cautions import cautions
 from fastrecall.report.console import finished, text_console
 from fastrecall.report.format import count, interval, p_value, percent, plural, points
+from fastrecall.report.reading import not_yet
 
 Block = Mapping[str, Any]
 
@@ -113,6 +114,8 @@ def _facts(protocol: str, block: Block) -> Iterator[str]:
     if block["unreachable"]:
         pairs = plural(block["unreachable"], "pair")
         yield f"{pairs} not asked: the PR is not in the corpus"
+    if block.get("not_yet"):
+        yield f"{not_yet(block)}: no arm can find them"
 
 
 def _table(columns: list[Column], widths: list[int], arms: list[Block], *, heading: bool) -> Any:

@@ -321,6 +321,7 @@ def _question_block(key: str, question: Asked) -> dict[str, Any]:
         "pairs": len(question.pairs),
         "queries": len(question.texts),
         "unreachable": len(question.unreachable),
+        **({} if question.allowed is None else {"not_yet": int(question.not_yet.sum())}),
         **({"kept_links": question.kept_links} if question.kept_links else {}),
     }
 

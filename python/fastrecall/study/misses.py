@@ -8,12 +8,19 @@ from fastrecall.search.arms import Arm
 
 
 def miss_reason(
-    arm: Arm, rank: int | None, *, linked: bool, own_exists: bool, own_is_seed: bool
+    arm: Arm,
+    rank: int | None,
+    *,
+    linked: bool,
+    own_exists: bool,
+    own_is_seed: bool,
+    not_yet: bool = False,
 ) -> dict[str, Any]:
     """The reason that *arm* missed a pair whose target came at *rank* (or nowhere).
 
     ``linked`` says whether the asked issue has a closing link to the target, ``own_exists`` whether
-    that issue exists for the question, ``own_is_seed`` whether the walk started from it, too.
+    that issue exists for the question, ``own_is_seed`` whether the walk started from it, too, and
+    ``not_yet`` whether the target does not exist yet.
 
     >>> from fastrecall.search.arms import ARMS
     >>> miss_reason(ARMS["semantic"], 40, linked=True, own_exists=True, own_is_seed=True)
@@ -21,6 +28,8 @@ def miss_reason(
     """
     if rank is not None:
         return {"reason": "past_budget", "rank": rank}
+    if not_yet:
+        return {"reason": "not_yet"}
     if arm.links_from is None:
         return {"reason": "not_near"}
     if not linked:

@@ -37,6 +37,7 @@ class Rows:
         """Write down the pairs of one protocol."""
         links = asked.links.pairs()
         linked = [(pair.issue_node, pair.pr_node) in links for pair in asked.pairs]
+        not_yet = asked.not_yet.tolist()
         ranks: list[dict[str, int | None]] = [{} for _ in asked.pairs]
         misses: list[dict[str, Any]] = [{} for _ in asked.pairs]
         for key, of_arm in answers.items():
@@ -62,6 +63,7 @@ class Rows:
                         linked=linked[i],
                         own_exists=not asked.symptoms_are_new,
                         own_is_seed=own_is_seed,
+                        not_yet=not_yet[i],
                     ),
                     "instead": [self._ref(node) for node in instead if node >= 0],
                 }

@@ -60,6 +60,16 @@ class Asked:
     kept_links: int = 0
 
     @property
+    def not_yet(self) -> npt.NDArray[np.bool_]:
+        """Whether each pair's answer does not exist yet when its question is asked."""
+        if self.allowed is None:
+            return np.zeros(len(self.pairs), dtype=np.bool_)
+        later: npt.NDArray[np.bool_] = (
+            self.allowed.created_at[self.targets] >= self.allowed.before[self.rows]
+        )
+        return later
+
+    @property
     def symptoms_are_new(self) -> bool:
         """Whether the issue that a question was taken from does not exist for it."""
         return self.exclude is not None
