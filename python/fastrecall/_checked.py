@@ -26,17 +26,20 @@ def is_file_name(name: str) -> bool:
     return _FILE_NAME.fullmatch(name) is not None
 
 
-def digest_of(document: Mapping[str, Any]) -> str:
+def digest_of(document: Mapping[str, Any], *, allow_nan: bool = True) -> str:
     """sha256 of what a JSON object says, however it is laid out.
 
+    Keys are strings.
+
     Raises:
-        ValueError: it is nested more deeply than can be written again.
+        ValueError: it is nested more deeply than can be written again; or, without *allow_nan*, it
+            holds nan or infinity, which are not JSON.
 
     >>> digest_of({"a": 1, "b": 2}) == digest_of({"b": 2, "a": 1})
     True
     """
     try:
-        text = json.dumps(document, sort_keys=True)
+        text = json.dumps(document, sort_keys=True, allow_nan=allow_nan)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     return hashlib.sha256(text.encode()).hexdigest()

@@ -131,7 +131,7 @@ class Record(Mapping[str, Any]):
 def _digest(data: Mapping[str, Any]) -> str:
     """What proves a record: all of it but the timings, which differ from run to run."""
     proven = {key: value for key, value in data.items() if key not in (DIGEST, "timings")}
-    return digest_of(json.loads(_dumps(proven)))  # with keys and numbers as they are read back
+    return digest_of(proven, allow_nan=False)
 
 
 # NaN is not JSON: every number that may be missing is written as null.
