@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from fastrecall.dataset import VectorDataset, VectorWriter
@@ -112,6 +113,27 @@ def test_a_finished_dataset_is_not_written_over(tmp_path: Path) -> None:
     with pytest.raises(CacheError, match="is closed; nothing can be added"):
         writer.append(np.ones((3, 2), np.float32))
     assert len(VectorDataset(tmp_path)) == 3
+
+
+@pytest.mark.parametrize("name", ["vectors-000000.arrow", "vectors-000007.arrow", "vectors-a.arrow"])
+def test_files_of_somebody_else_are_not_replaced(tmp_path: Path, name: str) -> None:
+    table = pa.table({"vector": pa.array([[1.0, 2.0]], pa.list_(pa.float32(), 2))})
+    with pa.ipc.new_file(tmp_path / name, table.schema) as out:
+        out.write_table(table)
+    before = contents(tmp_path)
+    with pytest.raises(CacheError, match=rf"{name} is not of a vector dataset; choose another"):
+        VectorWriter(tmp_path, dim=2)
+    (tmp_path / ".lock").unlink()
+    assert contents(tmp_path) == before
+
+
+def test_what_a_killed_writer_was_writing_is_removed(tmp_path: Path) -> None:
+    for name in (".vectors-000000.arrow.x1y2", ".manifest.json.x1y2", ".mine"):
+        (tmp_path / name).write_bytes(b"part")
+    with VectorWriter(tmp_path, dim=2) as writer:
+        writer.append(np.ones((3, 2), np.float32))
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {".lock", ".mine", "manifest.json", "vectors-000000.arrow"}
 
 
 def test_two_writers_do_not_meet(tmp_path: Path) -> None:

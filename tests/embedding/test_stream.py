@@ -205,6 +205,16 @@ def test_another_model_or_storage_is_not_written_over(tmp_path: Path) -> None:
     assert len(VectorDataset(tmp_path)) == 9
 
 
+def test_the_beginning_of_another_job_is_not_written_over(tmp_path: Path) -> None:
+    embed_to_dataset(TEXTS, tmp_path, model="fake", rows_per_file=100)
+    for name in ("manifest.json", "vectors-000000.arrow"):  # tasks may end in any order
+        (tmp_path / name).unlink()
+    before = contents(tmp_path)
+    with pytest.raises(CacheError, match="holds float32 vectors of another model"):
+        embed_to_dataset(TEXTS, tmp_path, model="minilm", rows_per_file=100)
+    assert contents(tmp_path) == before
+
+
 def test_another_model_on_a_worker_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 from fastrecall import _json
 from fastrecall._checked import digest_of
-from fastrecall._files import atomic_write
-from fastrecall.dataset.own import FILES, FileEntry
+from fastrecall._files import atomic_write, remove_leftovers
+from fastrecall.dataset.own import FILES, FileEntry, is_foreign
 from fastrecall.dataset.storage import Storage
 from fastrecall.errors import CacheError
 
@@ -102,14 +102,24 @@ def read_manifest(folder: Path) -> Manifest | None:
     return manifest
 
 
-def refuse_other_manifest(folder: Path) -> None:
-    """Leave a ``manifest.json`` alone that is not ours, or that a newer version wrote.
+def take_over(folder: Path) -> Manifest | None:
+    """Make sure that all in a folder that writing replaces is ours; returns its manifest, if any.
+
+    Only for whoever holds its lock: what killed writers left beside their files is removed.
 
     Raises:
-        CacheError: there is one.
+        CacheError: it holds a manifest or files of vectors of somebody else's, or of a newer
+            version.
     """
-    if read_manifest(folder) is None and (folder / MANIFEST).exists():
-        raise CacheError(f"{folder / MANIFEST} is not of a vector dataset; choose another folder")
+    manifest = read_manifest(folder)
+    others = [path for path in sorted(folder.glob(FILES)) if is_foreign(path)]
+    if manifest is None and (folder / MANIFEST).exists():
+        others.append(folder / MANIFEST)
+    if others:
+        raise CacheError(f"{others[0]} is not of a vector dataset; choose another folder")
+    for name in (MANIFEST, FILES):
+        remove_leftovers(folder, name)
+    return manifest
 
 
 def forget_manifest(folder: Path) -> None:

@@ -8,6 +8,7 @@ metadata carry a JSON document (`Proof`) with a CRC-32 for every `CHUNK_ROWS` ro
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -110,13 +111,29 @@ def write_file(
 
 def is_own(path: Path) -> bool:
     """Whether a file is one that we wrote, of whatever version and under whatever name."""
+    return _KEY in (_metadata(path) or {})
+
+
+def is_foreign(path: Path) -> bool:
+    """Whether a file is certainly none of ours: by its name, or whole and without a proof.
+
+    What has our name and cannot be read is taken for one of ours that was damaged.
+    """
+    if re.fullmatch(r"vectors-\d{6,}\.arrow", path.name, re.ASCII) is None:
+        return True
+    metadata = _metadata(path)
+    return metadata is not None and _KEY not in metadata
+
+
+def _metadata(path: Path) -> dict[bytes, bytes] | None:
+    """What the schema of an Arrow file tells beside the columns; None: it cannot be read."""
     import pyarrow as pa
 
     try:
         with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as reader:
-            return _KEY in (reader.schema.metadata or {})
+            return reader.schema.metadata or {}
     except (pa.ArrowException, OSError):
-        return False
+        return None
 
 
 class OwnFile:

@@ -12,12 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrecall._lock import locked
-from fastrecall.dataset.manifest import (
-    Manifest,
-    finish_dataset,
-    read_manifest,
-    refuse_other_manifest,
-)
+from fastrecall.dataset.manifest import Manifest, finish_dataset, take_over
 from fastrecall.dataset.own import FileEntry, file_name, whole_file, write_file
 from fastrecall.dataset.storage import Storage, checked_storage, encode, first_not_finite
 from fastrecall.errors import CacheError, InputError
@@ -43,8 +38,9 @@ class VectorWriter:
 
     Raises:
         InputError: an option out of range.
-        CacheError: the folder holds a finished dataset, or the beginning of another one, is being
-            written by another process, or cannot be written.
+        CacheError: the folder holds a finished dataset, the beginning of another one, or files of
+            the same names that are none of ours; it is being written by another process, or cannot
+            be written.
 
     >>> import tempfile, numpy as np
     >>> with VectorWriter(tempfile.mkdtemp(), dim=3, storage="int8") as writer:
@@ -175,8 +171,7 @@ class VectorWriter:
 
     def _kept(self) -> list[FileEntry]:
         """The whole files of an earlier run, up to the first that is missing or not full."""
-        refuse_other_manifest(self.folder)
-        if read_manifest(self.folder):
+        if take_over(self.folder) is not None:
             raise CacheError(
                 f"{self.folder} holds a finished vector dataset; choose another folder, or remove "
                 "this one first"

@@ -18,13 +18,8 @@ from fastrecall._files import expanded
 from fastrecall._lock import locked
 from fastrecall._term import progress as progress_bar
 from fastrecall.dataset import Storage, VectorDataset
-from fastrecall.dataset.manifest import (
-    Manifest,
-    finish_dataset,
-    forget_manifest,
-    refuse_other_manifest,
-)
-from fastrecall.dataset.own import FileEntry, OwnFile, file_name, whole_file, write_file
+from fastrecall.dataset.manifest import Manifest, finish_dataset, forget_manifest, take_over
+from fastrecall.dataset.own import FILES, FileEntry, OwnFile, file_name, whole_file, write_file
 from fastrecall.dataset.storage import checked_storage, encode
 from fastrecall.embedding.models import ModelInfo, resolve_model
 from fastrecall.embedding.pipeline import embed_with_report
@@ -200,12 +195,11 @@ def _packed(batches: Iterable[Sequence[str]], rows_per_file: int) -> Iterator[_T
 
 def _refuse_another(job: _Job, info: ModelInfo) -> None:
     """Leave a folder alone that holds the vectors of another job."""
-    refuse_other_manifest(job.folder)
-    first = whole_file(job.folder / file_name(0))
-    if first is None:
-        return
-    proof = first.proof
-    if (proof.storage, proof.made_by) != (job.storage, job.identity):
+    take_over(job.folder)
+    # Tasks end in any order: the first file need not be there.
+    files = map(whole_file, sorted(job.folder.glob(FILES)))
+    proof = next((file.proof for file in files if file is not None), None)
+    if proof is not None and (proof.storage, proof.made_by) != (job.storage, job.identity):
         other = "another model" if proof.made_by != job.identity else info.name
         raise CacheError(
             f"{job.folder} holds {proof.storage} vectors of {other}; expected {job.storage} of "
