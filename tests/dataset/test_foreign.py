@@ -263,17 +263,23 @@ def test_files_that_are_cut_off(tmp_path: Path, name: str) -> None:
 def test_files_that_change_after_opening_are_refused(tmp_path: Path) -> None:
     path = npy(tmp_path / "v.npy", VECTORS)
     dataset = VectorDataset(path)
-    npy(path, VECTORS[:50])
-    with pytest.raises(InputError, match="has changed since it was opened"):
-        dataset.read(0, 10)
+    for other in (VECTORS[:50], VECTORS[:, :7]):
+        npy(path, other)
+        with pytest.raises(InputError, match="has changed since it was opened"):
+            dataset.read(0, 10)
 
 
 def test_places_without_vectors(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="does not exist; expected a folder or file"):
-        VectorDataset(tmp_path / "nowhere")
-    for source in (tmp_path, f"{tmp_path}/*.npy", []):
-        with pytest.raises(InputError, match="no vectors in no files"):
+    for nowhere in (tmp_path / "nowhere", "~no such user/vectors"):
+        with pytest.raises(InputError, match="does not exist; expected a folder or file"):
+            VectorDataset(nowhere)
+    with pytest.raises(InputError, match="xxx cannot be read: .*too long; expected a folder"):
+        VectorDataset("x" * 999)
+    for source in (str(tmp_path), f"{tmp_path}/*.npy"):
+        with pytest.raises(InputError, match=f"no files of vectors in {re.escape(source)}; exp"):
             VectorDataset(source)
+    with pytest.raises(InputError, match="no vectors in no files"):
+        VectorDataset([])
     (tmp_path / "v.txt").write_text("1 2 3")
     with pytest.raises(InputError, match=r"v\.txt is no file of vectors; expected \.arrow"):
         VectorDataset(tmp_path / "v.txt")

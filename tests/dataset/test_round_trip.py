@@ -218,3 +218,10 @@ def test_rows_out_of_range_are_refused(tmp_path: Path, start: int, stop: int) ->
         dataset.read(start, stop)
     with pytest.raises(InputError, match="out of range"):
         dataset.take([0, 5])
+
+
+@pytest.mark.parametrize("ids", [[True, False], [0.5], ["a"], [None]], ids=str)
+def test_what_is_no_number_of_a_row_is_refused(tmp_path: Path, ids: list[object]) -> None:
+    dataset = VectorDataset(write(tmp_path / "v", some(5, 2)))
+    with pytest.raises(InputError, match="expected the numbers of rows"):
+        dataset.take(ids)

@@ -16,20 +16,34 @@ from fastrecall.errors import InputError
 
 
 def files_of(source: str | PathLike[str] | Sequence[str | PathLike[str]]) -> list[Path]:
-    """The files that a user means."""
+    """The files that a user means.
+
+    Raises:
+        InputError: there is nothing, or it cannot be read.
+    """
     if not isinstance(source, (str, PathLike)):
         return [expanded(path).absolute() for path in source]
     path = expanded(source)
-    if path.is_file():
-        return [path.absolute()]
-    if path.is_dir():
-        found = [one for one in path.iterdir() if one.suffix.lower() in SUFFIXES]
-    elif glob.has_magic(str(path)):
-        found = [Path(one) for one in glob.glob(str(path), recursive=True)]  # noqa: PTH207
-    else:
-        raise InputError(f"{source} does not exist; expected a folder or file of vectors")
-    # Names with a dot or underscore are what other writers leave beside their data.
-    found = [one.absolute() for one in found if one.is_file() and one.name[0] not in "._"]
+    try:
+        if path.is_file():
+            return [path.absolute()]
+        if path.is_dir():
+            found = [one for one in path.iterdir() if one.suffix.lower() in SUFFIXES]
+        elif glob.has_magic(str(path)):
+            found = [Path(one) for one in glob.glob(str(path), recursive=True)]  # noqa: PTH207
+        else:
+            raise InputError(f"{source} does not exist; expected a folder or file of vectors")
+        # Names with a dot or underscore are what other writers leave beside their data.
+        found = [one.absolute() for one in found if one.is_file() and one.name[0] not in "._"]
+    except OSError as error:
+        raise InputError(
+            f"{source} cannot be read: {error.strerror or error}; expected a folder or file of "
+            "vectors"
+        ) from error
+    if not found:
+        raise InputError(
+            f"no files of vectors in {source}; expected some of {', '.join(SUFFIXES)}"
+        )
     return sorted(found, key=_natural)
 
 

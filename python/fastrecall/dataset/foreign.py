@@ -60,13 +60,13 @@ class ForeignFile:
     """Reads a file of somebody else's; every row is looked at for NaN and infinity.
 
     Raises:
-        InputError: see `open_table`; or a number of rows other than *rows*.
+        InputError: see `open_table`; or rows or dimensions are others than these.
     """
 
     def __init__(self, path: Path, column: str, *, rows: int, dim: int) -> None:
         self._path, self._column, self._rows, self._dim = path, column, rows, dim
         self._table = open_table(path, column)
-        if self._table.rows != rows:
+        if self._table.rows != rows or self._table.dim not in (None, dim):
             raise InputError(f"{path} has changed since it was opened; open the dataset again")
 
     def read(self, start: int, stop: int) -> Vectors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -70,7 +71,8 @@ class VectorDataset:
         manifest = None
         if isinstance(source, (str, PathLike)):
             folder = expanded(source)
-            manifest = read_manifest(folder) if folder.is_dir() else None
+            # Path.is_dir raises when a name is too long.
+            manifest = read_manifest(folder) if os.path.isdir(folder) else None  # noqa: PTH112
         if manifest is not None:
             self._folder = folder.absolute()
             self._files, self._dim = manifest.files, manifest.dim
@@ -141,7 +143,10 @@ class VectorDataset:
         Raises:
             InputError, CacheError: see `read`.
         """
-        rows = np.asarray(ids, dtype=np.int64).ravel()
+        given = np.asarray(ids)
+        if given.size and given.dtype.kind not in "iu":  # a mask, or something that rounds
+            raise InputError(f"ids are {given.dtype}; expected the numbers of rows")
+        rows = given.astype(np.int64).ravel()
         if rows.size and not (rows.min() >= 0 and rows.max() < len(self)):
             raise InputError(
                 f"ids from {rows.min()} to {rows.max()} of a dataset of {len(self)}; out of range"
