@@ -7,9 +7,11 @@ import json
 import re
 import zlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from fastrecall import _json
+from fastrecall._files import atomic_write
 
 DIGEST = "digest"
 """The key under which a sealed document carries its digest."""
@@ -43,6 +45,18 @@ def digest_of(document: Mapping[str, Any], *, allow_nan: bool = True) -> str:
     except RecursionError:
         raise ValueError("nested too deeply") from None
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def write_manifest(path: Path, document: Mapping[str, Any]) -> None:
+    """Write a JSON object for people to read, with its `digest_of` in front (``sha256``).
+
+    Raises:
+        CacheError: the folder cannot be written.
+    """
+    proven = {"sha256": digest_of(document), **document}
+    text = _json.encodable(json.dumps(proven, indent=1, ensure_ascii=False))
+    with atomic_write(path) as file:
+        file.write(f"{text}\n")
 
 
 def sealed(document: Mapping[str, Any]) -> dict[str, Any]:

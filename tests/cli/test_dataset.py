@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from tests.cli.conftest import FAKE, Run, assert_told
 
 from fastrecall.corpus import load_corpus, node_texts
 from fastrecall.embedding import embed
+from fastrecall.study.record import Record
 
 
 def test_a_dataset_is_written_and_measured(run: Run, tmp_path: Path) -> None:
@@ -40,6 +44,19 @@ def test_vectors_of_ones_own_are_taken(run: Run, tmp_path: Path) -> None:
     assert json.loads(run("eval", *FAKE, *given).out)["protocols"] == known["protocols"]
     np.save(tmp_path / "vectors.npy", vectors[:7])
     assert_told(run("eval", *FAKE, *given), "vectors has 7 rows and demo has 1,090 nodes")
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names of files are Unicode there")
+def test_a_folder_whose_name_is_no_unicode_is_as_good_as_others(
+    run: Run, folder: Path, tmp_path: Path
+) -> None:
+    source = folder.rename(tmp_path / os.fsdecode(b"caf\xe9"))
+    assert run("dataset", source, tmp_path / "set").code == 0
+    for corpus in (source, tmp_path / "set"):
+        out = run("eval", corpus, *FAKE, "--out", tmp_path / "record.json")
+        assert out.code == 0, out.err
+        assert Record.load(tmp_path / "record.json")["corpus"]["name"] == source.name
+        assert run("index", corpus, *FAKE, "--out", tmp_path / "index").code == 0
 
 
 def test_stats_want_bots_too(run: Run, tmp_path: Path) -> None:

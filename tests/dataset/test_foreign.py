@@ -273,7 +273,7 @@ def test_places_without_vectors(tmp_path: Path) -> None:
     for nowhere in (tmp_path / "nowhere", "~no such user/vectors"):
         with pytest.raises(InputError, match="does not exist; expected a folder or file"):
             VectorDataset(nowhere)
-    with pytest.raises(InputError, match="xxx cannot be read: .*too long; expected a folder"):
+    with pytest.raises(InputError, match=r"xxx cannot be read: .*too long; expected a folder"):
         VectorDataset("x" * 999)
     for source in (str(tmp_path), f"{tmp_path}/*.npy"):
         with pytest.raises(InputError, match=f"no files of vectors in {re.escape(source)}; exp"):

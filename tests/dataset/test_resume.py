@@ -115,7 +115,9 @@ def test_a_finished_dataset_is_not_written_over(tmp_path: Path) -> None:
     assert len(VectorDataset(tmp_path)) == 3
 
 
-@pytest.mark.parametrize("name", ["vectors-000000.arrow", "vectors-000007.arrow", "vectors-a.arrow"])
+@pytest.mark.parametrize(
+    "name", ["vectors-000000.arrow", "vectors-000007.arrow", "vectors-x.arrow"]
+)
 def test_files_of_somebody_else_are_not_replaced(tmp_path: Path, name: str) -> None:
     table = pa.table({"vector": pa.array([[1.0, 2.0]], pa.list_(pa.float32(), 2))})
     with pa.ipc.new_file(tmp_path / name, table.schema) as out:

@@ -80,6 +80,13 @@ def test_ranges_and_single_rows_cross_the_borders_of_files(
     assert dataset.take([]).shape == (0, 6)
 
 
+@pytest.mark.parametrize("name", ["über", "no unicode: \udce9"])
+def test_what_the_writer_said_comes_back(tmp_path: Path, name: str) -> None:
+    about = {"model": {"name": name, "files": [1, 2.5, None]}}
+    dataset = VectorDataset(write(tmp_path / "v", some(3, 2), about=about))
+    assert dataset.about == about
+
+
 def test_blocks_begin_where_files_begin(tmp_path: Path) -> None:
     dataset = VectorDataset(write(tmp_path / "v", some(25, 3), rows_per_file=10))
     assert [(at, len(block)) for at, block in dataset.blocks(6)] == [
@@ -201,6 +208,8 @@ def test_half_precision_refuses_what_it_cannot_hold(tmp_path: Path) -> None:
         ({"dim": 0}, "dim is 0"),
         ({"dim": 2, "rows_per_file": 0}, "rows_per_file is 0"),
         ({"dim": 2, "storage": "int4"}, "storage is 'int4'; expected one of float32, float16"),
+        ({"dim": 2, "about": {"when": object()}}, "about cannot be written as JSON"),
+        ({"dim": 2, "about": {1: 2, "a": 3}}, "about cannot be written as JSON"),
     ],
 )
 def test_options_out_of_range_are_refused(

@@ -41,9 +41,7 @@ def files_of(source: str | PathLike[str] | Sequence[str | PathLike[str]]) -> lis
             "vectors"
         ) from error
     if not found:
-        raise InputError(
-            f"no files of vectors in {source}; expected some of {', '.join(SUFFIXES)}"
-        )
+        raise InputError(f"no files of vectors in {source}; expected some of {', '.join(SUFFIXES)}")
     return sorted(found, key=_natural)
 
 

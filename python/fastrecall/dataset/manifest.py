@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from fastrecall import _json
-from fastrecall._checked import digest_of
-from fastrecall._files import atomic_write, remove_leftovers
+from fastrecall._checked import digest_of, write_manifest
+from fastrecall._files import remove_leftovers
 from fastrecall.dataset.own import FILES, FileEntry, is_foreign
 from fastrecall.dataset.storage import Storage
 from fastrecall.errors import CacheError
@@ -57,9 +56,7 @@ def finish_dataset(folder: Path, manifest: Manifest) -> None:
         "about": manifest.about,
         "files": [asdict(file) for file in manifest.files],
     }
-    with atomic_write(folder / MANIFEST) as file:
-        json.dump({"sha256": digest_of(document), **document}, file, indent=1, ensure_ascii=False)
-        file.write("\n")
+    write_manifest(folder / MANIFEST, document)
     listed = {file.name for file in manifest.files}
     for path in folder.glob(FILES):
         if path.name not in listed:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fastrecall._checked import digest_of
 from fastrecall._lock import locked
 from fastrecall.dataset.manifest import Manifest, finish_dataset, take_over
 from fastrecall.dataset.own import FileEntry, file_name, whole_file, write_file
@@ -37,7 +38,7 @@ class VectorWriter:
         about: what the vectors are of, for the manifest; any JSON.
 
     Raises:
-        InputError: an option out of range.
+        InputError: an option out of range, or something about the vectors that JSON cannot say.
         CacheError: the folder holds a finished dataset, the beginning of another one, or files of
             the same names that are none of ours; it is being written by another process, or cannot
             be written.
@@ -65,7 +66,7 @@ class VectorWriter:
         self.dim = dim
         self.storage = checked_storage(storage)
         self._rows_per_file = rows_per_file
-        self._about = dict(about or {})
+        self._about = _json_of(about or {})
         self._buffered = 0
         self._values: npt.NDArray[Any] = np.empty((rows_per_file, dim), dtype=storage)
         self._scales = np.empty(rows_per_file, dtype=np.float32) if storage == "int8" else None
@@ -202,3 +203,13 @@ class VectorWriter:
             )
         # A file that is not full was the last one of a run that was stopped before its manifest.
         return found.entry if full else None
+
+
+def _json_of(about: Mapping[str, Any]) -> dict[str, Any]:
+    """What a manifest will say; looked at before hours of work, and not after them."""
+    document = dict(about)
+    try:
+        digest_of(document)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"about cannot be written as JSON ({error}); expected {{...}}") from error
+    return document

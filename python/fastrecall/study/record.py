@@ -62,7 +62,7 @@ class Record(Mapping[str, Any]):
                 else:
                     body = _dumps(value)
                 parts.append(f"{_dumps(key)}: {body}")
-        return "{\n" + ",\n".join(parts) + "\n}\n"
+        return _json.encodable("{\n" + ",\n".join(parts) + "\n}\n")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the document to *path*; the file appears whole or not at all."""

@@ -132,6 +132,15 @@ def test_what_was_there_stays_until_the_new_one_is_whole(tmp_path: Path, known: 
     assert len(list(folder.glob("*.npy"))) == 3
 
 
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names of files are Unicode there")
+def test_a_name_that_is_no_unicode_is_kept(tmp_path: Path) -> None:
+    source = tmp_path / os.fsdecode(b"caf\xe9")
+    source.mkdir()
+    write_json(source / "issues.json", [record(1)])
+    assert write_dataset(source, tmp_path / "set").name == source.name
+    assert load_corpus(tmp_path / "set").name == source.name
+
+
 def test_other_folders_are_left_alone(tmp_path: Path) -> None:
     source = write_json(tmp_path / "issues.json", [record(1)])
     with pytest.raises(InputError, match="holds the source itself"):

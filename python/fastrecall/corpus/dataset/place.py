@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -10,8 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fastrecall import _json
-from fastrecall._checked import digest_of, is_file_name
-from fastrecall._files import atomic_write
+from fastrecall._checked import digest_of, is_file_name, write_manifest
 from fastrecall.corpus.window import AUTHOR_FILTER, WINDOW_ISSUES, WINDOW_PRS
 from fastrecall.errors import CorpusError
 from fastrecall.types import WindowCut
@@ -69,13 +67,7 @@ class Manifest:
 
     def write(self, folder: Path) -> None:
         """Make *folder* this dataset; its files must be there."""
-        document = {"kind": _KIND, "format": FORMAT, **asdict(self)}
-        # As it will be read: tuples come back as lists, names of fields are not written.
-        document = json.loads(json.dumps(document))
-        document["sha256"] = digest_of(document)
-        with atomic_write(folder / MANIFEST) as file:
-            json.dump(document, file, indent=1, ensure_ascii=False)
-            file.write("\n")
+        write_manifest(folder / MANIFEST, {"kind": _KIND, "format": FORMAT, **asdict(self)})
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:

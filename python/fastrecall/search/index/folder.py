@@ -8,7 +8,6 @@ folder sees one whole build, the old or the new.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import zlib
@@ -20,7 +19,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastrecall._checked import digest_of
+from fastrecall._checked import write_manifest
 from fastrecall._files import atomic_write, remove_leftovers
 from fastrecall._lock import locked
 from fastrecall.errors import CacheError, InputError
@@ -67,12 +66,7 @@ class Build:
         whole = Manifest(
             **{**vars(manifest), "build": self.name, "files": dict(sorted(self._files.items()))}
         )
-        document = asdict(whole)
-        with atomic_write(self._folder / MANIFEST) as file:
-            json.dump(
-                {"sha256": digest_of(document), **document}, file, indent=1, ensure_ascii=False
-            )
-            file.write("\n")
+        write_manifest(self._folder / MANIFEST, asdict(whole))
         remove_leftovers(self._folder, MANIFEST)
         for old in self._folder.glob(f"{_BUILD}*"):
             if old.name != self.name:

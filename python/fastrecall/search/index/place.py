@@ -86,7 +86,8 @@ def index_folder(source: str) -> Path:
     path = Path(source)
     key = str(path.resolve()) if path.exists() else source.lower()
     name = re.sub(r"[^a-z0-9._-]+", "-", Path(key).name.lower())[:40] or "index"
-    return data_folder() / "indexes" / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:10]}"
+    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+    return data_folder() / "indexes" / f"{name}-{digest[:10]}"
 
 
 def read_manifest(folder: Path) -> Manifest | None:
