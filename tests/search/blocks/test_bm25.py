@@ -168,25 +168,56 @@ def test_counted_blocks_are_used_again_unless_they_are_other_ones(cut, tmp_path,
     assert len(counted) == 5 + len(files)
 
 
+def test_a_relative_folder_is_found_from_another_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    index = blocked(["a b", "b"], folder="words")
+    monkeypatch.chdir("/")
+    assert index.search(["a"], 1)[0].tolist() == [[0]]
+
+
 def test_a_temporary_folder_goes_with_the_index():
     index = blocked(["a"])
-    folder = index._folder
+    folder = index._blocks[0].file.path.parent
     assert folder.is_dir()
     del index
     gc.collect()
     assert not folder.exists()
 
 
-@pytest.mark.parametrize("damage", ["gone", "cut off"])
+@pytest.mark.parametrize("damage", ["gone", "cut off", "empty"])
 def test_a_file_that_is_lost_is_told(tmp_path, damage):
     index = blocked(random_texts(20, 11), folder=tmp_path)
     [file] = tmp_path.iterdir()
     if damage == "gone":
         file.unlink()
     else:
-        file.write_bytes(file.read_bytes()[:-30])
+        file.write_bytes(file.read_bytes()[:-30] if damage == "cut off" else b"")
     with pytest.raises(CacheError, match="postings-0"):
         index.search(["w0 w1 w2 w3"], 2)
+
+
+@pytest.mark.parametrize("other", [{"texts": random_texts(20, 12)}, {"terms": tokens.stems}])
+def test_an_index_whose_folder_another_one_took_says_so(tmp_path, other):
+    texts = random_texts(20, 11)
+    index = blocked(texts, folder=tmp_path)
+    blocked(**{"texts": texts, "folder": tmp_path, **other})
+    for ask in (lambda: index.search(["w0 w1"], 2), lambda: index.scores("w0")):
+        with pytest.raises(CacheError, match=r"postings-0.*any more; give each index a folder"):
+            ask()
+    index = blocked(texts, folder=tmp_path)
+    assert_equal(index.search(QUERIES, 3), BM25(texts).search(QUERIES, 3))
+
+
+class Shrunk(list):
+    """Texts that became fewer since their number was asked for."""
+
+    def __len__(self):
+        return super().__len__() + 1
+
+
+def test_texts_that_become_fewer_are_told():
+    with pytest.raises(InputError, match="texts 0 to 6: 5 came; the texts changed"):
+        blocked(Shrunk(random_texts(5, 13)))
 
 
 @pytest.mark.parametrize(

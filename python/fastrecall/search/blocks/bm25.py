@@ -28,11 +28,10 @@ from fastrecall._term import progress
 from fastrecall.errors import InputError
 from fastrecall.execution import Executor, LocalExecutor
 from fastrecall.search import tokens
-from fastrecall.search.blocks.counting import Counting, block_file, count_texts
+from fastrecall.search.blocks.counting import Block, Counting, count_texts
 from fastrecall.search.blocks.parts import (
     Flags,
     IdsOfQueries,
-    Range,
     checked_flags,
     merged,
     nothing_found,
@@ -70,9 +69,10 @@ class BlockedBM25:
             cache of words' terms (up to 40 MB), 1,024 texts as they were read, the questions, masks
             and results that caller and answer hold, and what a single text takes that is longer
             than this allows.
-        folder: where the counted blocks are kept. Those of an earlier index, finished or not, of
-            the same texts, options and memory are used again. With an executor of several machines,
-            all of them must see it. A temporary folder, which goes with the index, when ``None``.
+        folder: where the counted blocks are kept, for this index alone. Those of an earlier index,
+            finished or not, of the same texts, options and memory are used again. With an executor
+            of several machines, all of them must see it. A temporary folder, which goes with the
+            index, when ``None``.
         k1, b, weights, terms, mask_references: as for `BM25`; *terms* is a function of a module.
         executor: what runs the tasks; in this process when ``None``.
         threads: threads of a task in this process; all usable cores when ``None``.
@@ -111,12 +111,11 @@ class BlockedBM25:
         if folder is None:
             folder = tempfile.mkdtemp(prefix="fastrecall-")
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self._folder = Path(folder)
-        counting = Counting(
-            fields, weights or {}, terms, mask_references, self._folder, self._memory
-        )
+        # Tasks may run where another folder is the current one.
+        place = Path(folder).absolute()
+        counting = Counting(fields, weights or {}, terms, mask_references, place, self._memory)
         tasks = ranges(0, self._size, TEXTS_OF_TASK)
-        self._blocks: list[Range] = []
+        self._blocks: list[Block] = []
         with progress("counting words", len(tasks)) as advance:
             for blocks in self._executor.map(count_texts, tasks, shared=counting):
                 self._blocks += blocks
@@ -138,7 +137,7 @@ class BlockedBM25:
 
         Raises:
             InputError: as there.
-            CacheError: a file of the index has gone, become shorter, or is damaged.
+            CacheError: a file of the index has gone, become shorter, is damaged, or was replaced.
 
         >>> index = BlockedBM25(["a b", "b c", "c"], memory="8MB")
         >>> index.search(["c"], k=2, exclude=[2])[0].tolist()
@@ -166,7 +165,7 @@ class BlockedBM25:
                 best = ids[begin:end], scores[begin:end]
                 found = self._executor.map(search_block, self._blocks, shared=(question, counts, k))
                 for block, part in zip(self._blocks, found, strict=True):
-                    best = merged(best, part, start=block[0])
+                    best = merged(best, part, start=block.rows[0])
                     advance(1)
                 ids[begin:end], scores[begin:end] = best
         return ids, scores
@@ -192,7 +191,7 @@ class BlockedBM25:
         return np.concatenate(list(parts))
 
     def _most_queries(self, k: int, *flags: Flags | None) -> int:
-        rows = max((stop - start for start, stop in self._blocks), default=0)
+        rows = max((stop - start for (start, stop), _ in self._blocks), default=0)
         flag_bytes = rows * sum(one is not None and len(one) > 1 for one in flags)
         return max(1, self._memory // 4 // (64 * k + flag_bytes))
 
@@ -205,7 +204,7 @@ class BlockedBM25:
     ) -> Question:
         numbers = _Numbers()
         asked = asked_terms(queries, numbers, self._terms, self._mask_references)
-        return Question(self._folder, self._formula, list(numbers), asked, exclude, visible, mask)
+        return Question(self._formula, list(numbers), asked, exclude, visible, mask)
 
     def _counts(self, question: Question, advance: Callable[[int], None]) -> Counts:
         """What the formula takes from all texts: the sums over the blocks."""
@@ -232,7 +231,6 @@ class _Numbers(dict[str, int]):
 class Question:
     """What all tasks of a search share; ``terms`` are those that ``asked`` speaks of."""
 
-    folder: Path
     formula: tuple[float, float]
     terms: list[str]
     asked: AskedTerms
@@ -240,16 +238,15 @@ class Question:
     visible: Flags | None
     mask: Flags | None
 
-    def of_block(self, block: Range) -> tuple[_core.Postings, dict[str, Any]]:
+    def of_block(self, block: Block) -> tuple[_core.Postings, dict[str, Any]]:
         """The asked postings of a block, and what exists of it for each query."""
-        file = block_file(self.folder, block)
-        lists = file.read(self.terms)
-        absent = None if self.exclude is None else self.exclude.within(*block)
+        lists = block.file.read(self.terms)
+        absent = None if self.exclude is None else self.exclude.within(*block.rows)
         k1, b = self.formula
         try:
             postings = _core.Postings(*lists, k1=k1, b=b)
         except InputError as error:
-            raise file.damaged(str(error)) from error
+            raise block.file.damaged(str(error)) from error
         return postings, {
             "exclude_offsets": None if absent is None else absent.offsets,
             "exclude_ids": None if absent is None else absent.ids,
@@ -257,7 +254,7 @@ class Question:
         }
 
 
-def count_block(question: Question, block: Range, threads: int) -> Counts:
+def count_block(question: Question, block: Block, threads: int) -> Counts:
     """What the formula needs to know of the texts of a block."""
     postings, presence = question.of_block(block)
     asked = question.asked
@@ -265,7 +262,7 @@ def count_block(question: Question, block: Range, threads: int) -> Counts:
 
 
 def search_block(
-    shared: tuple[Question, Counts, int], block: Range, threads: int
+    shared: tuple[Question, Counts, int], block: Block, threads: int
 ) -> tuple[Ids, Scores]:
     """The best texts of a block for each query; ids count from its first."""
     question, counts, k = shared
@@ -277,7 +274,7 @@ def search_block(
 
 
 def score_block(
-    shared: tuple[Question, Counts], block: Range, threads: int
+    shared: tuple[Question, Counts], block: Block, threads: int
 ) -> npt.NDArray[np.float64]:
     """The score of each text of a block for the one query."""
     question, counts = shared
@@ -292,5 +289,5 @@ def _of_queries(flags: Flags | None, begin: int, end: int) -> Flags | None:
     return flags if flags is None or len(flags) == 1 else flags[begin:end]
 
 
-def _of_block(flags: Flags | None, block: Range) -> Flags | None:
-    return None if flags is None else flags[:, slice(*block)]
+def _of_block(flags: Flags | None, block: Block) -> Flags | None:
+    return None if flags is None else flags[:, slice(*block.rows)]

@@ -6,7 +6,9 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
+from fastrecall.errors import InputError
 from fastrecall.search.blocks.parts import Range, ranges
 from fastrecall.search.blocks.postings import PostingFile
 from fastrecall.search.bm25 import Terms, posting_lists
@@ -36,15 +38,26 @@ class Counting:
     memory: int
 
 
-def count_texts(counting: Counting, task: Range, threads: int) -> list[Range]:
-    """Count the texts of *task*; returns the blocks that they were cut into."""
+class Block(NamedTuple):
+    """Texts that were counted: their numbers, and the file."""
+
+    rows: Range
+    file: PostingFile
+
+
+def count_texts(counting: Counting, task: Range, threads: int) -> list[Block]:
+    """Count the texts of *task*, in as many blocks as it takes.
+
+    Raises:
+        InputError: the texts are fewer than they said to be.
+        CacheError: the folder cannot be written.
+    """
     blocks = []
-    for (start, stop), texts in _blocks_of_texts(counting, task):
-        file = block_file(counting.folder, (start, stop))
-        key = _key(counting, (start, stop), texts)
-        if not file.holds(key):
+    for rows, texts in _blocks_of_texts(counting, task):
+        path = counting.folder / f"postings-{rows[0]:012}-{rows[1]:012}"
+        file = PostingFile(path, _key(counting, rows, texts), rows[1] - rows[0])
+        if not file.is_whole():
             file.write(
-                key,
                 *posting_lists(
                     texts,
                     weights=counting.weights,
@@ -52,14 +65,8 @@ def count_texts(counting: Counting, task: Range, threads: int) -> list[Range]:
                     mask_references=counting.mask_references,
                 ),
             )
-        blocks.append((start, stop))
+        blocks.append(Block(rows, file))
     return blocks
-
-
-def block_file(folder: Path, block: Range) -> PostingFile:
-    """Where a block is."""
-    start, stop = block
-    return PostingFile(folder / f"postings-{start:012}-{stop:012}", texts=stop - start)
 
 
 def _blocks_of_texts(counting: Counting, task: Range) -> Iterator[tuple[Range, Texts]]:
@@ -68,6 +75,11 @@ def _blocks_of_texts(counting: Counting, task: Range) -> Iterator[tuple[Range, T
     start, size, taken = task[0], 0, 0
     for first, last in ranges(*task, _TEXTS_AT_ONCE):
         some = {name: list(field[first:last]) for name, field in counting.fields.items()}
+        came = min(map(len, some.values()))
+        if came != last - first:
+            raise InputError(
+                f"texts {first} to {last}: {came} came; the texts changed while they were read"
+            )
         for at in range(last - first):
             needed = sum(_bytes_to_count(texts[at]) for texts in some.values())
             if size and taken + needed > counting.memory:

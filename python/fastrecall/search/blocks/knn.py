@@ -39,8 +39,8 @@ def knn_graph(
     size = len(source)
     ids, scores = nothing_found(size, room.k)
     parts = None
-    if folder is not None:
-        parts = Parts(Path(folder), _key(source, room, executor), room.k, size)
+    if folder is not None:  # as a path that means the same wherever a task runs
+        parts = Parts(Path(folder).absolute(), _key(source, room, executor), room.k, size)
     with progress("nearest neighbours", size) as advance:
 
         def keep(task: Range, found: tuple[Ids, Scores]) -> None:

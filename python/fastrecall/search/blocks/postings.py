@@ -35,14 +35,15 @@ _BY_TERM = ("nodes", "counts")
 class PostingFile:
     """The postings of one block of so many *texts*.
 
-    A file is a digest of all that follows, the key that tells what was counted and how, the number
-    of values of each of its arrays, and the arrays.
+    A file is a digest of all that follows, the ``key`` that tells what was counted and how, the
+    number of values of each of its arrays, and the arrays.
     """
 
     path: Path
+    key: bytes
     texts: int
 
-    def write(self, key: bytes, lists: PostingLists, vocabulary: dict[str, int]) -> None:
+    def write(self, lists: PostingLists, vocabulary: dict[str, int]) -> None:
         """Write what `posting_lists` counted, whole or not at all.
 
         Raises:
@@ -52,7 +53,7 @@ class PostingFile:
         arrays = {**lists._asdict(), "text": text, "ends": ends, "numbers": numbers}
         parts = [np.ascontiguousarray(arrays[name], kind) for name, kind in _SECTIONS]
         sizes = np.array([part.size for part in parts], "<i8")
-        rest = [key, sizes.tobytes(), *(part.tobytes() for part in parts)]
+        rest: list[bytes | memoryview] = [self.key, sizes.data, *(part.data for part in parts)]
         digest = hashlib.blake2b(digest_size=_DIGEST)
         for part in rest:
             digest.update(part)
@@ -61,15 +62,15 @@ class PostingFile:
             for part in rest:
                 file.write(part)
 
-    def holds(self, key: bytes) -> bool:
-        """Whether the file is there, with that key, and unchanged."""
+    def is_whole(self) -> bool:
+        """Whether the file is there, with the key, and unchanged."""
         digest = hashlib.blake2b(digest_size=_DIGEST)
         try:
             with self.path.open("rb") as file:
                 head = file.read(2 * _DIGEST)
-                if head[_DIGEST:] != key:
+                if head[_DIGEST:] != self.key:
                     return False
-                digest.update(key)
+                digest.update(self.key)
                 while part := file.read(1 << 20):
                     digest.update(part)
         except OSError:
@@ -81,7 +82,8 @@ class PostingFile:
         block holds, an empty one.
 
         Raises:
-            CacheError: the file has gone, become shorter, or holds what does not fit together.
+            CacheError: the file has gone, become shorter, was replaced, or holds what does not fit
+                together.
         """
         try:
             with self.path.open("rb") as file:
@@ -90,7 +92,11 @@ class PostingFile:
             raise CacheError(f"cannot read {self.path} any more: {error}") from error
 
     def _asked(self, file: BinaryIO, terms: Sequence[str]) -> PostingLists:
-        file.seek(2 * _DIGEST)
+        if file.read(2 * _DIGEST)[_DIGEST:] != self.key:
+            raise CacheError(
+                f"{self.path} does not hold what was counted any more; give each index a folder of "
+                "its own, and start again"
+            )
         sizes = self._sizes(file)
         starts, whole = dict[str, int](), dict[str, npt.NDArray[Any]]()
         for name, kind in _SECTIONS:
