@@ -17,6 +17,10 @@ class Executor(Protocol):
     they return is small, or the name of a file that they wrote.
     """
 
+    @property
+    def threads(self) -> int:
+        """How many threads a task may use."""
+
     def map(
         self,
         function: Callable[[Shared, Task, int], Result],
@@ -32,6 +36,5 @@ class Executor(Protocol):
             tasks: read only as fast as results are taken.
             shared: what all tasks need, such as the vectors of the questions; sent once.
 
-        ``threads`` is how many threads a task may use. Arrays that come from another process, in
-        *shared* as in results, may be read-only.
+        Arrays that come from another process, in *shared* as in results, may be read-only.
         """

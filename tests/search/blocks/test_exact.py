@@ -14,6 +14,7 @@ from tests.oracles import topk as oracle
 from fastrecall import ExactIndex
 from fastrecall.dataset import VectorDataset
 from fastrecall.errors import InputError
+from fastrecall.execution import LocalExecutor
 from fastrecall.search.blocks import ArraySource, BlockedIndex, exact, room
 
 
@@ -152,6 +153,14 @@ def test_a_row_that_is_not_finite_is_named_by_its_number(cut):
 def test_too_little_memory_is_told():
     with pytest.raises(InputError, match="memory is 1000 bytes"):
         blocked(normal(30, 384), memory=1000).search(normal(1, 384), 3)
+
+
+def test_the_threads_of_the_executor_share_the_memory():
+    vectors, query = normal(30, 8), normal(1, 8)
+    index = blocked(vectors, memory="500kB", executor=LocalExecutor(threads=2), threads=64)
+    assert_equal(index.search(query, 3), ExactIndex(vectors).search(query, 3))
+    with pytest.raises(InputError, match="no room for one query"):
+        blocked(vectors, memory="500kB", executor=LocalExecutor(threads=64)).search(query, 3)
 
 
 MEASURED = """

@@ -11,7 +11,6 @@ from fastrecall import _core
 from fastrecall._memory import parse_bytes
 from fastrecall._ragged import IdLists
 from fastrecall._term import progress
-from fastrecall._threads import resolve_threads
 from fastrecall.errors import InputError
 from fastrecall.execution import Executor, LocalExecutor
 from fastrecall.search.blocks.knn import knn_graph
@@ -70,7 +69,6 @@ class BlockedIndex:
         self._source = source
         self._memory = parse_bytes(memory)
         self._executor = executor or LocalExecutor(threads=threads)
-        self._threads = resolve_threads(threads)
 
     def __len__(self) -> int:
         return len(self._source)
@@ -108,7 +106,7 @@ class BlockedIndex:
         rows = np.ascontiguousarray(np.atleast_2d(queries), np.float32)
         absent = IdsOfQueries.of(exclude, queries=len(rows), size=len(self))
         allowed = checked_flags(mask, "mask", queries=len(rows), size=len(self))
-        room = Room(self._memory, self.dim, k, self._threads)
+        room = self._room(k)
         at_once = room.most_queries(len(rows))
         tasks = ranges(0, len(self), ROWS_OF_TASK)
         with progress("searching", len(tasks) * -(-len(rows) // at_once)) as advance:
@@ -156,5 +154,7 @@ class BlockedIndex:
         """
         if k < 1:
             raise InputError(f"k is {k}; expected 1 or more")
-        room = Room(self._memory, self.dim, k, self._threads)
-        return knn_graph(self._source, room, self._executor, folder)
+        return knn_graph(self._source, self._room(k), self._executor, folder)
+
+    def _room(self, k: int) -> Room:
+        return Room(self._memory, self.dim, k, self._executor.threads)
