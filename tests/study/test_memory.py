@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,8 @@ import pytest
 
 import fastrecall as fr
 from fastrecall.corpus import load_corpus, node_texts, write_dataset
-from fastrecall.errors import InputError
+from fastrecall.errors import InputError, ModelError
+from fastrecall.execution import LocalExecutor
 from fastrecall.search.blocks import ArraySource
 from fastrecall.study import evaluation
 from fastrecall.study.stats import project_stats
@@ -70,6 +73,54 @@ def test_other_questions_answer_the_same(tmp_path: Path, corpora: Path, query: s
     wanted = told(fr.evaluate(load_corpus(source), **options))
     corpus = write_dataset(source, tmp_path)
     assert told(fr.evaluate(corpus, memory="256MB", **options)) == wanted
+
+
+def test_what_is_kept_of_one_form_of_question_stays_when_another_is_asked(
+    stored: Corpus, tmp_path: Path
+) -> None:
+    """Bodies are asked of nodes without titles: other texts, vectors and words of one corpus."""
+
+    def kept() -> dict[Path, int]:
+        return {
+            path: path.stat().st_mtime_ns
+            for path in tmp_path.rglob("*")
+            if path.is_file() and path.suffix != ".json"
+        }
+
+    options: dict[str, Any] = {"model": "fake", "cache": tmp_path, "memory": "256MB"}
+    options["arms"] = ["semantic", "bm25"]
+    fr.evaluate(stored, **options)
+    before = kept()
+    fr.evaluate(stored, query="body", **options)
+    assert before.items() < kept().items()
+
+
+class Interrupted(LocalExecutor):
+    """Ctrl-C after the first task."""
+
+    def map(self, *args: Any, **options: Any) -> Iterator[Any]:
+        yield next(super().map(*args, **options))
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"model": "no such model", "memory": "1GB"}, ModelError),
+        ({"model": "fake", "executor": Interrupted()}, KeyboardInterrupt),
+    ],
+)
+def test_without_a_cache_nothing_is_left_of_work_that_failed(
+    stored: Corpus,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: dict[str, Any],
+    error: type[BaseException],
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(error):
+        fr.evaluate(stored, cache=False, **options)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_stats_are_the_same(stored: Corpus) -> None:

@@ -108,7 +108,7 @@ def embed_to_dataset(
         expanded(folder).absolute(),
         source,
         os.fspath(model),
-        _identity(info),
+        model_identity(info),
         checked_storage(storage),
         cache,
         rows_per_file,
@@ -152,7 +152,7 @@ def embed_file(job: _Job, task: _Task, threads: int) -> FileEntry:
     vectors, report = embed_with_report(
         texts, model=job.model, threads=threads, cache=job.cache, progress=False
     )
-    if _identity(report.model) != job.identity:
+    if model_identity(report.model) != job.identity:
         raise ModelError(
             f"the model {job.model} of this machine is another one than where the job was started; "
             "install the same files on all machines"
@@ -214,7 +214,7 @@ def _dim_of(folder: Path, files: list[FileEntry]) -> int:
     return OwnFile(folder / files[0].name).proof.dim
 
 
-def _identity(model: ModelInfo) -> str:
+def model_identity(model: ModelInfo) -> str:
     """A digest of all that a vector depends on beside its text."""
     parts = (
         model.sha256 or model.name,

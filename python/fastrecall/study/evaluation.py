@@ -143,8 +143,8 @@ def evaluate_in_full(
     embedding = Embedding(model, threads, cache, vectors, question_vectors)
     searched = memory_of(
         corpus,
-        _texts(corpus, asked, settings),
         embedding,
+        untitled=_untitled(asked, settings),
         neighbours=settings.neighbours,
         budget=budget_of_memory,
         executor=executor,
@@ -244,15 +244,14 @@ def _best(
     return best
 
 
-def _texts(corpus: Corpus, asked: Mapping[str, Asked], settings: Settings) -> Sequence[str]:
-    """What is indexed; when bodies ask, the titles of all issues that ask are masked.
+def _untitled(asked: Mapping[str, Asked], settings: Settings) -> set[int]:
+    """The nodes that are indexed without their title: when bodies ask, all issues that ask.
 
     Otherwise a body would find its own issue with the help of a title that it does not have.
     """
-    masked = set[int]()
-    if settings.query == "body":
-        masked.update(*(question.nodes.tolist() for question in asked.values()))
-    return corpus_room.node_texts(corpus, untitled=masked)
+    if settings.query != "body":
+        return set()
+    return set[int]().union(*(question.nodes.tolist() for question in asked.values()))
 
 
 def _chosen(what: str, names: Iterable[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:

@@ -6,16 +6,18 @@ import hashlib
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from fastrecall.corpus import node_texts
+from fastrecall.dataset import VectorDataset
 from fastrecall.embedding import ModelInfo, embed, resolve_model
 from fastrecall.embedding.folders import chosen_folder
-from fastrecall.embedding.stream import embed_to_dataset
+from fastrecall.embedding.stream import embed_to_dataset, model_identity
 from fastrecall.errors import InputError
 from fastrecall.execution import Executor
 from fastrecall.search.blocks.memory import BlockedMemory
@@ -77,17 +79,17 @@ class Embedding:
 
 def memory_of(
     corpus: Corpus,
-    texts: Sequence[str],
     embedding: Embedding,
     *,
+    untitled: Collection[int] = (),
     neighbours: int,
     budget: int | None,
     executor: Executor | None = None,
 ) -> Searched:
-    """The memory of *texts*, one a node; with a *budget* in bytes or an *executor*, in files.
+    """The memory of the nodes' texts; with a *budget* in bytes or an *executor*, in files.
 
-    The files lie in the cache folder, under what they were made from; without a cache they go with
-    the memory.
+    The texts of the nodes *untitled* are without their title. The files lie in the cache folder,
+    under what they were made from; without a cache they go with the memory.
 
     Raises:
         InputError: not one vector a node.
@@ -100,6 +102,7 @@ def memory_of(
             f"vectors has {len(nodes):,} rows and {corpus.name} has {len(corpus):,} nodes; "
             "expected one a node, in node order (repository, issue before PR, number)"
         )
+    texts = node_texts(corpus, untitled=untitled)
     threads = embedding.threads
     if budget is None and executor is None:
         vectors = (
@@ -108,31 +111,45 @@ def memory_of(
             else nodes.read(0, len(nodes))
         )
         return Memory(tuple(texts), vectors, corpus.is_pr, neighbours, threads)
-    folder, kept = _folder(corpus, embedding)
-    if nodes is None:
-        place = folder / f"vectors-{_name(embedding.info())}"
-        nodes = embed_to_dataset(
-            texts, place, model=embedding.model, threads=threads, executor=executor
+
+    def in_files(folder: Path) -> BlockedMemory:
+        return BlockedMemory(
+            texts,
+            _vectors(texts, embedding, folder, executor) if nodes is None else nodes,
+            corpus.is_pr,
+            max(budget or TASK_MEMORY, LEAST_MEMORY) // 2,
+            folder,
+            neighbours,
+            threads,
+            executor,
         )
-    budget = max(budget or TASK_MEMORY, LEAST_MEMORY) // 2
-    memory = BlockedMemory(
-        texts, nodes, corpus.is_pr, budget, folder, neighbours, threads, executor
-    )
-    if not kept:
-        weakref.finalize(memory, shutil.rmtree, folder, ignore_errors=True)
+
+    cache = chosen_folder(embedding.cache)
+    if cache is not None:
+        # Tasks may run where another folder is the current one.
+        return in_files(cache.absolute() / "evaluations" / _name(corpus, untitled))
+    folder = Path(tempfile.mkdtemp(prefix="fastrecall-"))
+    try:
+        memory = in_files(folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(memory, shutil.rmtree, folder, ignore_errors=True)
     return memory
 
 
-def _folder(corpus: Corpus, embedding: Embedding) -> tuple[Path, bool]:
-    """Where the files of a corpus lie, and whether they stay."""
-    cache = chosen_folder(embedding.cache)
-    if cache is None:
-        return Path(tempfile.mkdtemp(prefix="fastrecall-")), False
-    # Tasks may run where another folder is the current one.
-    return cache.absolute() / "evaluations" / corpus.fingerprint[:20], True
+def _vectors(
+    texts: Sequence[str], embedding: Embedding, folder: Path, executor: Executor | None
+) -> VectorDataset:
+    model = embedding.model
+    place = folder / f"vectors-{model_identity(embedding.info())[:10]}"
+    return embed_to_dataset(texts, place, model=model, threads=embedding.threads, executor=executor)
 
 
-def _name(model: ModelInfo) -> str:
-    """A short name of what vectors depend on."""
-    told = "\0".join(map(str, (model.sha256 or model.name, model.pooling, model.max_tokens)))
-    return hashlib.sha256(told.encode()).hexdigest()[:10]
+def _name(corpus: Corpus, untitled: Collection[int]) -> str:
+    """What the folder of a corpus is called; texts of other nodes without title are other texts."""
+    name = corpus.fingerprint[:20]
+    if not untitled:
+        return name
+    digest = hashlib.sha256(np.array(sorted(untitled), "<i8").tobytes())
+    return f"{name}-{digest.hexdigest()[:10]}"
