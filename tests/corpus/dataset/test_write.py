@@ -172,6 +172,37 @@ def test_a_failure_leaves_nothing_half_written(
     assert [path.name for path in (tmp_path / "set").iterdir()] == [".lock"]
 
 
+def test_an_interrupt_at_the_very_end_leaves_the_new_dataset_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fastrecall.corpus.dataset import write
+
+    write_dataset("demo:200", tmp_path)
+    unlink = Path.unlink
+
+    def interrupted(path: Path, missing_ok: bool = False) -> None:
+        if path.suffix == ".parquet":
+            raise KeyboardInterrupt
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(write.Path, "unlink", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_dataset("demo:300", tmp_path)
+    assert_same(load_corpus(tmp_path), load_corpus("demo:300", **ALL))
+    monkeypatch.undo()
+    write_dataset("demo:300", tmp_path)
+    assert len(list(tmp_path.glob("*.parquet"))) == 1
+
+
+def test_what_killed_writers_left_is_removed(tmp_path: Path) -> None:
+    write_dataset("demo:200", tmp_path)
+    leftovers = [".tickets-1f-000000.parquet.x", ".codes-1f.npy.x", ".dataset.json.x"]
+    for name in leftovers:
+        (tmp_path / name).write_bytes(b"part")
+    write_dataset("demo:200", tmp_path)
+    assert {path.name for path in tmp_path.iterdir()}.isdisjoint(leftovers)
+
+
 def test_a_source_that_changes_meanwhile_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastrecall._files import atomic_write
+from fastrecall._files import atomic_write, remove_leftovers
 from fastrecall._lock import locked
 from fastrecall._memory import parse_bytes
 from fastrecall._term import progress
@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LOCK = ".lock"
+_PATTERNS = ("tickets-*-*.parquet", *(f"{name}-*.npy" for name in COLUMNS))
+"""Names of the files beside the manifest."""
+
 _LEAST_MEMORY = 1 << 26
 MEMORY = 1 << 30
 """Bytes that a conversion takes unless it is told otherwise."""
@@ -103,10 +106,12 @@ def write_dataset(
     with locked(folder / _LOCK, busy=busy), _cannot_write(folder):
         conversion = _Conversion(material, folder, cut, budget)
         shutil.rmtree(conversion.building, ignore_errors=True)
+        for pattern in (MANIFEST, *_PATTERNS):
+            remove_leftovers(folder, pattern)
         try:
             conversion.run()
         except BaseException:
-            conversion.remove_files()
+            conversion.give_up()
             raise
         finally:
             # Last: while it is there, files without a manifest are known for what they are.
@@ -158,7 +163,8 @@ class _Conversion:
             notes=(*self.material.notes, *notes, *kept.notes, *mending_notes(reader)),
             versions={"fastrecall": _core.__version__, "pyarrow": pyarrow.__version__},
         ).write(self.folder)
-        self.remove_files(keep={file.name for file in (*files, *columns.values())})
+        # What went before; what is open elsewhere goes next time.
+        self._remove(lambda name: f"-{self.build}" not in name)
 
     def _tickets(self, reader: RecordReader, notes: list[str]) -> Iterator[tuple[int, Ticket, int]]:
         """All tickets, with the place of their record among all, and when they were updated."""
@@ -235,13 +241,18 @@ class _Conversion:
         path = self.folder / name
         return StoredFile(name, rows, path.stat().st_size, checksum(path))
 
-    def remove_files(self, keep: set[str] | None = None) -> None:
-        """Remove the files of this conversion; or, what is to be *kept*, all others."""
-        own = f"-{self.build}"
-        for pattern in ("tickets-*-*.parquet", *(f"{name}-*.npy" for name in COLUMNS)):
+    def give_up(self) -> None:
+        """Remove the files of this conversion, unless it came so far that they are the dataset."""
+        with contextlib.suppress(CorpusError):
+            if any(self.build in file.name for file in Manifest.read(self.folder).files):
+                return
+        self._remove(lambda name: f"-{self.build}" in name)
+
+    def _remove(self, goes: Callable[[str], bool]) -> None:
+        for pattern in _PATTERNS:
             for path in self.folder.glob(pattern):
-                if own in path.name if keep is None else path.name not in keep:
-                    with contextlib.suppress(OSError):  # open elsewhere: goes next time
+                if goes(path.name):
+                    with contextlib.suppress(OSError):
                         path.unlink()
 
     def _changed(self) -> CorpusError:
