@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import random
+import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fastrecall.corpus import load_corpus, window, write_dataset
-from fastrecall.corpus.dataset import choice
+from fastrecall.corpus.dataset import choice, keys
 from fastrecall.errors import CorpusError
+from fastrecall.types import Ticket
 
 BASE = 1_600_000_000
 
@@ -80,11 +83,16 @@ def test_a_dataset_keeps_what_the_window_keeps(
         assert_same(source, tmp_path / "set", window_prs=prs, window_issues=issues)
 
 
-def test_a_number_with_another_time_is_told_with_its_record(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("numbers", "record"), [([1, 2, 66, 2, 1], 4), ([2, 66, 66, 2], 3)], ids=str
+)
+def test_the_first_number_with_another_time_is_told(
+    tmp_path: Path, numbers: list[int], record: int
+) -> None:
     source = tmp_path / "mixed.jsonl"
     records = [
         {"kind": "issue", "number": number, "title": "x", "createdAt": moment(at)}
-        for at, number in enumerate([1, 2, 66, 2, 1])
+        for at, number in enumerate(numbers)
     ]
     source.write_text("".join(json.dumps(one) + "\n" for one in records))
     with pytest.raises(CorpusError) as known:
@@ -92,5 +100,25 @@ def test_a_number_with_another_time_is_told_with_its_record(tmp_path: Path) -> N
     with pytest.raises(CorpusError) as told:
         write_dataset(source, tmp_path / "set")
     assert str(told.value) == str(known.value)
-    assert "record 4: number 2" in str(told.value)
+    assert f"record {record}: number {numbers[record - 1]}" in str(told.value)
     assert not list((tmp_path / "set").glob("*.parquet"))
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_choosing_takes_as_much_memory_as_is_told(tmp_path: Path, times: int) -> None:
+    """Whether tickets come once or, as in exports that overlap, again and again."""
+    tickets = 20_000
+    files = keys.KeyFiles(tmp_path / "keys")
+    one = Ticket("o/r", "issue", 1, "Crash", "", 0)
+    for record in range(times * tickets):
+        number = record % tickets + 1
+        files.add(record, replace(one, number=number, created_at=number), -1, mechanical=False)
+    files.flush()
+    tracemalloc.start()
+    try:
+        kept = choice.choose(files, prs=None, issues=None)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(kept.records) == tickets
+    assert peak < 100 * tickets

@@ -6,6 +6,7 @@ together, some numbers at a time. The outcome is the same, counts and notes incl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -58,21 +59,37 @@ class Kept(NamedTuple):
     notes: tuple[str, ...]
 
 
+_CANDIDATE = np.dtype(
+    [
+        ("record", np.int64),
+        ("entered", np.int64),
+        ("repo", np.int32),
+        ("number", np.int32),
+        ("created_at", np.int64),
+        ("size", np.int32),
+        ("flags", np.uint8),
+    ]
+)
+"""A ticket that only the window can still drop: what is needed of the record whose content it has,
+and ``entered``, the record with which it came in."""
+
+
 @dataclass
 class _Gathered:
-    """What the buckets gave. Candidates are tickets that only the window can still drop.
+    """What the buckets gave, as arrays that are to be joined.
 
-    ``rows`` are the records whose content they have, ``entered`` the records with which they came
-    in. ``left``: the row of an issue that came in and was found to be a PR, its record, the PR's.
+    ``left`` are the issues that came in and were found to be PRs, ``found`` the records of these.
     ``differing``, by kind: with which record a ticket came in, and a record that differed from it.
     ``clashes``: kind and number of tickets without repository, and a repository that has one, too.
+    ``mixed``: records that repeat a number with another creation time, and the number.
     """
 
     rows: list[Rows] = field(default_factory=list)
-    entered: list[_Ints] = field(default_factory=list)
-    left: list[tuple[Rows, int, int]] = field(default_factory=list)
-    differing: dict[int, list[tuple[int, int]]] = field(default_factory=lambda: {0: [], PR: []})
+    left: list[Rows] = field(default_factory=list)
+    found: list[_Ints] = field(default_factory=list)
+    differing: dict[int, list[_Ints]] = field(default_factory=lambda: {0: [], PR: []})
     clashes: set[tuple[int, int, int]] = field(default_factory=set)
+    mixed: list[tuple[int, int]] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
 
 
@@ -80,26 +97,24 @@ def choose(keys: KeyFiles, *, prs: int | None, issues: int | None) -> Kept:
     """The tickets that a window of these sizes keeps.
 
     Raises:
-        OtherTime: repositories were mixed.
+        OtherTime: repositories were mixed; the first record that shows it.
     """
     gathered = _Gathered()
-    mixed: list[OtherTime] = []
     for bucket in range(BUCKETS):
-        try:
-            _gather(keys.bucket(bucket), keys.repos, gathered)
-        except OtherTime as error:  # noqa: PERF203 - the first of all is told
-            mixed.append(error)
-    if mixed:
-        raise min(mixed, key=lambda error: error.record)
-    rows, entered = np.concatenate(gathered.rows), np.concatenate(gathered.entered)
-    gathered.rows, gathered.entered = [], []
+        _gather(keys.bucket(bucket), keys.repos, gathered)
+    if gathered.mixed:
+        raise OtherTime(*min(gathered.mixed))
+    rows = np.concatenate(gathered.rows)
+    gathered.rows = []
     rank = _ranks(keys.repos)
     is_pr = (rows["flags"] & PR) != 0
     kept = np.zeros(len(rows), np.bool_)
     for kind, limit in ((0, issues), (PR, prs)):
         mine = np.flatnonzero(is_pr == bool(kind))
-        kept[mine] = _within(limit, rows[mine], entered[mine], gathered, kind, rank)
-    return _kept(keys.repos, rows[kept], gathered)
+        kept[mine] = _within(limit, rows[mine], gathered, kind, rank)
+    if not kept.all():
+        rows = rows[kept]
+    return _kept(keys.repos, rows, gathered)
 
 
 def _ranks(repos: list[str]) -> _Ints:
@@ -125,62 +140,106 @@ def _gather(rows: Rows, repos: list[str], gathered: _Gathered) -> None:
     tally.issues += len(single) - prs
     dropped = (single["flags"] & MECHANICAL) != 0
     tally.dropped_authors += int(np.count_nonzero(dropped))
-    gathered.rows.append(single[~dropped])
-    gathered.entered.append(single["record"][~dropped])
-    seen = [single]
-    for start, size in zip(starts[sizes > 1].tolist(), sizes[sizes > 1].tolist(), strict=True):
-        seen.append(_group(rows[start : start + size], repos, gathered))
+    gathered.rows.append(_candidates(single[~dropped], single["record"][~dropped]))
+    repeated = _Repeated(rows[np.repeat(sizes > 1, sizes)], repos, gathered)
+    stops = np.cumsum(sizes[sizes > 1]).tolist()
+    for start, stop in zip([0, *stops], stops, strict=False):
+        repeated.settle(start, stop)
+    repeated.gather()
     if "" in repos and len(repos) > 1:
-        gathered.clashes |= _clashes(np.concatenate(seen), repos.index(""))
+        seen = np.concatenate([single, repeated.rows[repeated.seen]])
+        gathered.clashes |= _clashes(seen, repos.index(""))
 
 
-def _group(rows: Rows, repos: list[str], gathered: _Gathered) -> Rows:
-    """The records of one number of one repository, in order: what `Window.add` does with them.
+def _candidates(rows: Rows, entered: _Ints) -> Rows:
+    """The rows as candidates; *entered* are the records with which they came in."""
+    candidates = np.empty(len(rows), _CANDIDATE)
+    candidates["entered"] = entered
+    for name in _CANDIDATE.names or ():
+        if name != "entered":
+            candidates[name] = rows[name]
+    return candidates
 
-    Returns one for the issue and one for the PR that there are in the end.
+
+class _Repeated:
+    """The records of one bucket whose number came more than once, in order: what `Window.add` does.
+
+    Of columns there are lists, for a look at a time costs less in them. ``seen`` are one record for
+    each issue and PR that there are in the end.
     """
-    tally = gathered.tally
-    seen: dict[int, int] = {}
-    updated: dict[int, int] = {}
-    kept: dict[int, tuple[int, int]] = {}
-    flags, records, created = (rows[name].tolist() for name in ("flags", "record", "created_at"))
-    for at, record in enumerate(records):
-        kind = flags[at] & PR
-        other = PR - kind
-        if kind in seen:
-            if created[seen[kind]] != created[at]:
-                raise OtherTime(record, int(rows["number"][at]))
-            tally.repeated += 1
-            if kind in kept:
-                entered, now = kept[kind]
-                if rows["digest"][now] != rows["digest"][at]:
-                    gathered.differing[kind].append((entered, record))
-                    if rows["updated_at"][at] >= updated[kind]:
-                        kept[kind], updated[kind] = (entered, at), int(rows["updated_at"][at])
-            continue
-        if other in seen and created[seen[other]] == created[at]:
-            tally.listed_twice += 1
-            if kind != PR:
+
+    def __init__(self, rows: Rows, repos: list[str], gathered: _Gathered) -> None:
+        self.rows = rows
+        self.seen: list[int] = []
+        self._repos = repos
+        self._gathered = gathered
+        self._flags: list[int] = rows["flags"].tolist()
+        self._records: list[int] = rows["record"].tolist()
+        self._created: list[int] = rows["created_at"].tolist()
+        self._updated: list[int] = rows["updated_at"].tolist()
+        self._digests: list[bytes] = rows["digest"].tolist()
+        self._kept: list[tuple[int, int]] = []
+        self._left: list[tuple[int, int, int]] = []
+        self._differing: dict[int, list[tuple[int, int]]] = {0: [], PR: []}
+
+    def settle(self, start: int, stop: int) -> None:
+        """Look at the records from *start* to before *stop*, of one number and repository."""
+        tally = self._gathered.tally
+        flags, records, created = self._flags, self._records, self._created
+        seen: dict[int, int] = {}
+        updated: dict[int, int] = {}
+        kept: dict[int, tuple[int, int]] = {}
+        for at in range(start, stop):
+            kind = flags[at] & PR
+            other = PR - kind
+            if kind in seen:
+                if created[seen[kind]] != created[at]:
+                    number = int(self.rows["number"][at])
+                    self._gathered.mixed.append((records[at], number))
+                    return
+                tally.repeated += 1
+                if kind in kept:
+                    entered, now = kept[kind]
+                    if self._digests[now] != self._digests[at]:
+                        self._differing[kind].append((entered, records[at]))
+                        if self._updated[at] >= updated[kind]:
+                            kept[kind], updated[kind] = (entered, at), self._updated[at]
                 continue
-            del seen[other]
-            if other in kept:
-                entered, now = kept.pop(other)
-                gathered.left.append((rows[now : now + 1], entered, record))
-        seen[kind], updated[kind] = at, int(rows["updated_at"][at])
-        if flags[at] & MECHANICAL:
-            tally.dropped_authors += 1
-            continue
-        kept[kind] = record, at
-    tally.prs += PR in seen
-    tally.issues += 0 in seen
-    if len(seen) == 2:
-        tally.both += 1
-        place = repos[int(rows["repo"][0])], int(rows["number"][0])
-        tally.first_both = min(place, tally.first_both or place)
-    for entered, at in kept.values():
-        gathered.rows.append(rows[at : at + 1])
-        gathered.entered.append(np.array([entered]))
-    return rows[list(seen.values())]
+            if other in seen and created[seen[other]] == created[at]:
+                tally.listed_twice += 1
+                if kind != PR:
+                    continue
+                del seen[other]
+                if other in kept:
+                    self._left.append((*kept.pop(other), records[at]))
+            seen[kind], updated[kind] = at, self._updated[at]
+            if flags[at] & MECHANICAL:
+                tally.dropped_authors += 1
+                continue
+            kept[kind] = records[at], at
+        tally.prs += PR in seen
+        tally.issues += 0 in seen
+        if len(seen) == 2:
+            tally.both += 1
+            one = self.rows[start]
+            place = self._repos[int(one["repo"])], int(one["number"])
+            tally.first_both = min(place, tally.first_both or place)
+        self._kept += kept.values()
+        self.seen += seen.values()
+
+    def gather(self) -> None:
+        """Tell what was found."""
+        kept, left = _table(self._kept, 2), _table(self._left, 3)
+        gathered = self._gathered
+        gathered.rows.append(_candidates(self.rows[kept[:, 1]], kept[:, 0]))
+        gathered.left.append(_candidates(self.rows[left[:, 1]], left[:, 0]))
+        gathered.found.append(left[:, 2])
+        for kind, pairs in self._differing.items():
+            gathered.differing[kind].append(_table(pairs, 2))
+
+
+def _table(rows: Sequence[tuple[int, ...]], columns: int) -> _Ints:
+    return np.array(rows, np.int64).reshape(-1, columns)
 
 
 def _clashes(seen: Rows, nameless: int) -> set[tuple[int, int, int]]:
@@ -199,44 +258,37 @@ def _clashes(seen: Rows, nameless: int) -> set[tuple[int, int, int]]:
 
 
 def _within(
-    limit: int | None, rows: Rows, entered: _Ints, gathered: _Gathered, kind: int, rank: _Ints
+    limit: int | None, rows: Rows, gathered: _Gathered, kind: int, rank: _Ints
 ) -> npt.NDArray[np.bool_]:
     """Which candidates of a kind are among the newest; counts the records that differed."""
     kept = np.ones(len(rows), np.bool_)
-    left = [one for one in gathered.left if one[0]["flags"][0] & PR == kind]
-    differing = len(gathered.differing[kind])
+    left, found = np.concatenate(gathered.left), np.concatenate(gathered.found)
+    mine = (left["flags"] & PR) == kind
+    differing = np.concatenate(gathered.differing[kind])
+    count = len(differing)
     if limit is not None:
         order = np.lexsort((rank[rows["repo"]], -rows["number"], -rows["created_at"]))
-        if len(rows) + len(left) > limit + 2 * SPARE:
-            gone, differing = _gone_early(
-                limit, rows, entered, left, gathered.differing[kind], rank
-            )
+        if len(rows) + np.count_nonzero(mine) > limit + 2 * SPARE:
+            gone, count = _gone_early(limit, rows, left[mine], found[mine], differing, rank)
             kept[gone] = False
             order = order[kept[order]]
         kept[order[limit:]] = False
-    gathered.tally.differing += differing
+    gathered.tally.differing += count
     return kept
 
 
 def _gone_early(
-    limit: int,
-    rows: Rows,
-    entered: _Ints,
-    left: list[tuple[Rows, int, int]],
-    differing: list[tuple[int, int]],
-    rank: _Ints,
+    limit: int, rows: Rows, left: Rows, found: _Ints, differing: _Ints, rank: _Ints
 ) -> tuple[_Ints, int]:
     """Which candidates `Window` lets go while it still reads, and how many differed while held.
 
     It holds somewhat more than its limit; what it let go does not come back, even if many of those
     held turn out to be PRs.
     """
-    entries = np.concatenate([rows, *(row for row, _, _ in left)])
-    came = np.concatenate([entered, np.array([at for _, at, _ in left], np.int64)])
-    outs = np.array([(record, at) for _, at, record in left], np.int64).reshape(-1, 2)
-    others = np.array([(record, at) for at, record in differing], np.int64).reshape(-1, 2)
-    when = np.concatenate([came, outs[:, 0], others[:, 0]])
-    who = np.concatenate([came, outs[:, 1], others[:, 1]])
+    entries = np.concatenate([rows, left])
+    came = entries["entered"]
+    when = np.concatenate([came, found, differing[:, 1]])
+    who = np.concatenate([came, left["entered"], differing[:, 0]])
     order = np.argsort(when)
     held: dict[int, tuple[int, int, int]] = {}
     count = 0
@@ -256,11 +308,12 @@ def _gone_early(
                 if len(held) > limit + 2 * SPARE:
                     newest = sorted(held, key=held.__getitem__)[: limit + SPARE]
                     held = {one: held[one] for one in newest}
-            elif event < len(came) + len(outs):
+            elif event < len(came) + len(found):
                 held.pop(at, None)
             else:
                 count += at in held
-    return np.flatnonzero(~np.isin(entered, np.fromiter(held, np.int64, len(held)))), count
+    gone = ~np.isin(rows["entered"], np.fromiter(held, np.int64, len(held)))
+    return np.flatnonzero(gone), count
 
 
 def _kept(repos: list[str], rows: Rows, gathered: _Gathered) -> Kept:
@@ -275,14 +328,14 @@ def _kept(repos: list[str], rows: Rows, gathered: _Gathered) -> Kept:
         place_of[rows["repo"]], (rows["flags"] & PR) != 0, rows["number"].astype(np.int64)
     )
     order = np.argsort(codes)
-    rows = rows[order]
+    # A column at a time: rows need not be held twice.
     return Kept(
-        records=rows["record"].copy(),
-        sizes=rows["size"].astype(np.int64),
+        records=rows["record"][order],
+        sizes=rows["size"][order].astype(np.int64),
         repos=tuple(names),
         codes=codes[order],
-        created_at=rows["created_at"].copy(),
-        untitled=np.flatnonzero(rows["flags"] & UNTITLED).astype(np.int32),
+        created_at=rows["created_at"][order],
+        untitled=np.flatnonzero(rows["flags"][order] & UNTITLED).astype(np.int32),
         tells_closes=bool((rows["flags"] & TELLS_CLOSES).any()),
         renamed=renamed,
         cut=gathered.tally.cut(len(rows) - pulls, pulls),

@@ -84,7 +84,7 @@ def write_dataset(
         author_filter: regular expression of PR authors to drop first.
         name: what to call the corpus, as for `load_corpus`.
         memory: bytes, or an amount such as ``"2GB"``, for the tickets that are held at a time: at
-            least 64 MiB. Beside it stand about 100 MB for one file, and 70 bytes a ticket.
+            least 64 MiB. Beside it stand about 100 MB for one file, and 100 bytes a ticket.
 
     Raises:
         CorpusError: the source cannot be read, or changes meanwhile.
