@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -93,10 +94,16 @@ def expanded(place: str | os.PathLike[str]) -> Path:
         ) from error
 
 
-def remove_leftovers(folder: Path, name: str) -> None:
-    """Remove what killed writers of *name* left beside it; only for whoever holds its lock."""
+def remove_leftovers(folder: Path, name: str, *, idle_s: float = 0.0) -> None:
+    """Remove what killed writers of *name* (a pattern) left beside it.
+
+    Only for whoever holds a lock, so that nobody is writing; or who says for how long nobody may
+    have done so, in seconds.
+    """
     for beside in folder.glob(f".{name}.*"):
-        _remove(str(beside))
+        with contextlib.suppress(OSError):  # it has gone already
+            if not idle_s or time.time() - beside.stat().st_mtime > idle_s:
+                beside.unlink()
 
 
 def write_all(file: IO[bytes], data: bytes) -> None:

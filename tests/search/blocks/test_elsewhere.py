@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from fastrecall import ExactIndex
 from fastrecall.dataset import VectorDataset
 from fastrecall.execution import LocalExecutor
-from fastrecall.search.blocks import BlockedBM25, BlockedIndex, knn, room
+from fastrecall.search.blocks import ArraySource, BlockedBM25, BlockedIndex, knn, room
 from fastrecall.search.bm25 import BM25
 
 
@@ -63,3 +64,18 @@ def test_words(tmp_path):
         index.search(asked, 9, exclude=[1, 7]), BM25(texts).search(asked, 9, exclude=[1, 7])
     )
     np.testing.assert_array_equal(index.scores("w1"), BM25(texts).scores("w1"))
+
+
+def test_what_killed_tasks_left_goes_and_what_others_write_stays(tmp_path):
+    names = {True: [], False: []}
+    for part in ("neighbours-000000000000", "postings-000000000000-000000000003"):
+        for old in names:
+            file = tmp_path / f".{part}.{old}"
+            file.write_bytes(b"part")
+            if old:
+                os.utime(file, (1, 1))
+            names[old].append(file)
+    BlockedIndex(ArraySource(np.eye(3)), memory="8MB").knn_graph(1, folder=tmp_path)
+    BlockedBM25(["a", "b", "c"], memory="8MB", folder=tmp_path)
+    assert not any(file.exists() for file in names[True])
+    assert all(file.exists() for file in names[False])

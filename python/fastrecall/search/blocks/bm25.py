@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrecall import _core
+from fastrecall._files import remove_leftovers
 from fastrecall._memory import parse_bytes
 from fastrecall._ragged import IdLists
 from fastrecall._term import progress
@@ -30,6 +31,7 @@ from fastrecall.execution import Executor, LocalExecutor
 from fastrecall.search import tokens
 from fastrecall.search.blocks.counting import Block, Counting, count_texts
 from fastrecall.search.blocks.parts import (
+    LEFT_ALONE_S,
     Flags,
     IdsOfQueries,
     checked_flags,
@@ -113,6 +115,7 @@ class BlockedBM25:
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         # Tasks may run where another folder is the current one.
         place = Path(folder).absolute()
+        remove_leftovers(place, "postings-*", idle_s=LEFT_ALONE_S)
         counting = Counting(fields, weights or {}, terms, mask_references, place, self._memory)
         tasks = ranges(0, self._size, TEXTS_OF_TASK)
         self._blocks: list[Block] = []

@@ -10,11 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
-from fastrecall._files import atomic_write
+from fastrecall._files import atomic_write, remove_leftovers
 from fastrecall._term import progress
 from fastrecall.errors import CacheError
 from fastrecall.execution import Executor
-from fastrecall.search.blocks.parts import IdsOfQueries, Range, nothing_found, ranges
+from fastrecall.search.blocks.parts import (
+    LEFT_ALONE_S,
+    IdsOfQueries,
+    Range,
+    nothing_found,
+    ranges,
+)
 from fastrecall.search.blocks.room import Room
 from fastrecall.search.blocks.scan import (
     Question,
@@ -41,6 +47,7 @@ def knn_graph(
     parts = None
     if folder is not None:  # as a path that means the same wherever a task runs
         parts = Parts(Path(folder).absolute(), _key(source, room, executor), room.k, size)
+        remove_leftovers(parts.folder, "neighbours-*", idle_s=LEFT_ALONE_S)
     with progress("nearest neighbours", size) as advance:
 
         def keep(task: Range, found: tuple[Ids, Scores]) -> None:
@@ -89,10 +96,11 @@ class Parts:
         Raises:
             CacheError: the folder cannot be written.
         """
-        content = self._key(task) + ids.astype("<i4").tobytes() + scores.astype("<f4").tobytes()
+        content = self._key(task), ids.astype("<i4").data, scores.astype("<f4").data
         with atomic_write(self.path(task), binary=True) as file:
-            file.write(_digest([content]))
-            file.write(content)
+            file.write(_digest(content))
+            for part in content:
+                file.write(part)
 
     def _key(self, task: Range) -> bytes:
         return _digest([self.key, repr(task).encode()])
@@ -123,7 +131,7 @@ class Parts:
         if (
             len(data) != 2 * scores_at - ids_at
             or data[_DIGEST:ids_at] != self._key(task)
-            or data[:_DIGEST] != _digest([data[_DIGEST:]])
+            or data[:_DIGEST] != _digest([memoryview(data)[_DIGEST:]])
         ):
             return None
         ids = np.frombuffer(data[ids_at:scores_at], "<i4").reshape(shape)
@@ -166,15 +174,15 @@ def neighbours_of(job: Job, task: Range, threads: int) -> tuple[Ids, Scores] | N
 
 def _by_search(job: Job, task: Range, threads: int) -> tuple[Ids, Scores]:
     """Each row asks for all others."""
-    found = []
+    ids, scores = nothing_found(task[1] - task[0], job.room.k)
     for start, stop in ranges(*task, job.room.most_queries(task[1] - task[0])):
         rows = read_rows(job.source, start, stop)
         itself = IdsOfQueries(np.arange(len(rows) + 1), np.arange(start, stop, dtype=np.int32))
         question = Question(job.source, rows, job.room, itself, None)
+        inside = slice(start - task[0], stop - task[0])
         with told_by_row(rows, start):
-            found.append(search_range(question, (0, len(job.source)), threads))
-    ids, scores = zip(*found, strict=True)
-    return np.concatenate(ids), np.concatenate(scores)
+            ids[inside], scores[inside] = search_range(question, (0, len(job.source)), threads)
+    return ids, scores
 
 
 def _key(source: VectorSource, room: Room, executor: Executor) -> bytes:
@@ -190,7 +198,7 @@ def _digest_of_rows(shared: tuple[VectorSource, int], task: Range, threads: int)
     return _digest(source.read(*block).tobytes() for block in ranges(*task, rows))
 
 
-def _digest(parts: Iterable[bytes]) -> bytes:
+def _digest(parts: Iterable[bytes | memoryview]) -> bytes:
     digest = hashlib.blake2b(digest_size=_DIGEST)
     for part in parts:
         digest.update(part)

@@ -16,6 +16,10 @@ Range = tuple[int, int]
 
 Flags = npt.NDArray[np.bool_]
 
+LEFT_ALONE_S = 3600.0
+"""Seconds after which a file that was begun beside a part is known to be a killed task's: no lock
+tells, since tasks run anywhere."""
+
 
 def ranges(start: int, stop: int, rows: int) -> list[Range]:
     """The rows from *start* to before *stop*, cut into ranges of at most *rows*.
