@@ -7,17 +7,22 @@ from typing import Any
 
 import pytest
 
+from fastrecall.errors import RemoteError
 from fastrecall.execution import ray as module
 from fastrecall.execution.ray import RayExecutor
 
 
 class PlayedRay:
-    """Two nodes, of which the second is lost with what was handed out first."""
+    """Two nodes, of which the second is lost with what was handed out first.
 
-    exceptions = SimpleNamespace(RayTaskError=ZeroDivisionError, RayError=OverflowError)
+    When it *gives_up*, that run comes to an end after all, with an error of Ray's.
+    """
 
-    def __init__(self, *, loses: bool) -> None:
+    exceptions = SimpleNamespace(RayTaskError=ZeroDivisionError, RayError=ArithmeticError)
+
+    def __init__(self, *, loses: bool = True, gives_up: bool = False) -> None:
         self.loses = loses
+        self.gives_up = gives_up
         self.asked = 0
         self.started: list[int] = []
 
@@ -40,11 +45,14 @@ class PlayedRay:
         return SimpleNamespace(options=lambda **_: SimpleNamespace(remote=start))
 
     def wait(self, runs: list[int], **_: Any) -> tuple[list[int], list[int]]:
-        """The very first run never ends once its node is lost; before, it takes a while."""
-        ended = [run for run in runs if run != 0 or (not self.loses and self.asked > 5)]
+        """The very first run does not end once its node is lost; before, it takes a while."""
+        ends = not self.loses or (self.gives_up and len(runs) > 1)
+        ended = [run for run in runs if run != 0 or (ends and self.asked > 5)]
         return ended[:1], runs
 
     def get(self, run: int) -> int:
+        if self.gives_up and run == 0:
+            raise OverflowError("the node died")
         return 10 * self.started[run]
 
 
@@ -70,3 +78,19 @@ def test_a_slow_task_is_left_alone_while_no_node_is_lost() -> None:
     ray = PlayedRay(loses=False)
     assert run(ray) == [0, 10, 20, 30, 40, 50]
     assert sorted(ray.started) == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_run_that_is_given_up_does_not_count_while_there_is_another() -> None:
+    ray = PlayedRay(gives_up=True)
+    assert run(ray) == [0, 10, 20, 30, 40, 50]
+
+
+def test_what_the_cluster_does_not_take_is_told() -> None:
+    ray = PlayedRay()
+
+    def full(_: Any) -> Any:
+        raise OverflowError("the object store is full")
+
+    ray.put = full  # type: ignore[method-assign]
+    with pytest.raises(RemoteError, match=r"OverflowError: the object store is full.*run again"):
+        run(ray)

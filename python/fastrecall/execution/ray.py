@@ -116,6 +116,21 @@ class RayExecutor:
             max_retries=_RETRIES,
             retry_exceptions=[_TransientError],
         )
+        errors = self._ray.exceptions
+        try:
+            yield from self._results(run, function, tasks, shared, places)
+        except errors.RayTaskError as error:
+            raise _error_of(error) from error
+        except errors.RayError as error:
+            raise RemoteError(
+                f"a task was given up on the cluster ({type(error).__name__}: "
+                f"{_first_line(error)}); see Ray's logs, give tasks less memory or more CPUs, and "
+                "run again: what was finished is kept"
+            ) from error
+
+    def _results(
+        self, run: Any, function: Any, tasks: Iterable[Any], shared: Any, places: _Places
+    ) -> Iterator[Any]:
         sent_once = self._ray.put(shared)
         waiting = iter(tasks)
         handed_out: deque[_HandedOut] = deque()
@@ -135,26 +150,25 @@ class RayExecutor:
     def _result(self, task: _HandedOut, places: _Places) -> Any:
         ray, errors = self._ray, self._ray.exceptions
         doubted_from = float("inf")
-        try:
-            while True:
-                finished, _ = ray.wait(task.runs, num_returns=1, timeout=_LOOK_EVERY_S)
-                if finished:
+        while True:
+            finished, _ = ray.wait(task.runs, num_returns=1, timeout=_LOOK_EVERY_S)
+            if finished:
+                try:
                     return ray.get(finished[0])
-                places.count()
-                if places.lost > task.lost_before:
-                    task.lost_before = places.lost
-                    doubted_from = time.monotonic() + _UNSURE_S
-                elif time.monotonic() > doubted_from:
-                    doubted_from = float("inf")
-                    task.runs.append(task.start())
-        except errors.RayTaskError as error:
-            raise _error_of(error) from error
-        except errors.RayError as error:
-            raise RemoteError(
-                f"a task was given up on the cluster ({type(error).__name__}: "
-                f"{_first_line(error)}); see Ray's logs, give tasks less memory or more CPUs, and "
-                "run again: what was finished is kept"
-            ) from error
+                except errors.RayTaskError:
+                    raise
+                except errors.RayError:
+                    if len(task.runs) == 1:
+                        raise
+                    task.runs.remove(finished[0])  # another run of the task may end well
+                    continue
+            places.count()
+            if places.lost > task.lost_before:
+                task.lost_before = places.lost
+                doubted_from = time.monotonic() + _UNSURE_S
+            elif time.monotonic() > doubted_from:
+                doubted_from = float("inf")
+                task.runs.append(task.start())
 
 
 @dataclass
