@@ -24,7 +24,7 @@ def parse_bytes(text: str | int) -> int:
     """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", str(text))
     unit = _UNITS.get(match[2].upper()) if match else None
-    amount = int(float(match[1]) * unit) if match and unit else 0
-    if amount < 1:
+    amount = float(match[1]) * unit if match and unit else 0.0
+    if not 1 <= amount < 1 << 63:
         raise InputError(f"memory is {text!r}; expected an amount such as 4GB or 500MiB")
-    return amount
+    return int(amount)

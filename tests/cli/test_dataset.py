@@ -72,4 +72,5 @@ def test_stats_want_bots_too(run: Run, tmp_path: Path) -> None:
 def test_bad_input_is_told(run: Run, tmp_path: Path) -> None:
     assert_told(run("dataset", tmp_path / "nothing", tmp_path / "set"), "no such file or folder")
     assert_told(run("dataset", "demo", tmp_path / "set", "--memory", "much"), "'much'", "4GB")
-    assert_told(run("eval", *FAKE, "--memory", "0"), "expected an amount such as 4GB")
+    for none in ("0", "9" * 400, "-1GB", "1XB"):
+        assert_told(run("eval", *FAKE, "--memory", none), "expected an amount such as 4GB")

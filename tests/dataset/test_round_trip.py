@@ -196,10 +196,11 @@ def test_what_is_no_vector_is_refused(tmp_path: Path, vectors: np.ndarray, messa
 
 def test_half_precision_refuses_what_it_cannot_hold(tmp_path: Path) -> None:
     with (
-        pytest.raises(InputError, match="beyond 65504"),
+        pytest.raises(InputError, match="row 4 holds a value beyond 65504"),
         VectorWriter(tmp_path / "v", dim=1, storage="float16") as writer,
     ):
-        writer.append(np.array([[70_000.0]], np.float32))
+        writer.append(np.array([[65_504.0], [-65_504.0]], np.float32))
+        writer.append(np.array([[1.0], [2.0], [-70_000.0], [70_000.0]], np.float32))
 
 
 @pytest.mark.parametrize(

@@ -46,15 +46,17 @@ def bytes_per_row(storage: Storage, dim: int) -> int:
     return dim * np.dtype(storage).itemsize + (4 if storage == "int8" else 0)
 
 
-def encode(vectors: Vectors, storage: Storage) -> tuple[npt.NDArray[Any], Scales | None]:
+def encode(
+    vectors: Vectors, storage: Storage, *, first: int = 0
+) -> tuple[npt.NDArray[Any], Scales | None]:
     """Values to keep ``[n, dim]``, and for ``int8`` a scale a row ``[n]``.
 
     An ``int8`` scale is the row's largest magnitude / 127, and a value is ``code * scale``. What
     comes back differs by at most half a scale, and by the rounding of float32: less than
-    ``largest / 253``. A row of zeros has scale 0.
+    ``largest / 253``. A row of zeros has scale 0. *first* is the number of the first row.
 
     Raises:
-        InputError: a value that ``float16`` cannot hold.
+        InputError: a value that ``float16`` cannot hold; the row is named.
 
     >>> import numpy as np
     >>> encode(np.array([[127.0, -63.6]], dtype=np.float32), "int8")
@@ -64,9 +66,10 @@ def encode(vectors: Vectors, storage: Storage) -> tuple[npt.NDArray[Any], Scales
         return vectors, None
     if storage == "float16":
         if vectors.size and max(vectors.max(), -vectors.min()) > _LARGEST_HALF:
+            row = first + int(np.argmax((np.abs(vectors) > _LARGEST_HALF).any(axis=1)))
             raise InputError(
-                "a value is beyond 65504, the largest that float16 holds; choose float32 or int8, "
-                "or divide the vectors by their length"
+                f"row {row} holds a value beyond 65504, the largest that float16 holds; choose "
+                "float32 or int8, or divide the vectors by their length"
             )
         return vectors.astype(np.float16), None
     largest = np.maximum(vectors.max(axis=1), -vectors.min(axis=1))

@@ -95,7 +95,7 @@ class VectorWriter:
         if self._closed:
             raise CacheError(f"the writer of {self.folder} is closed; nothing can be added")
         block = self._checked(vectors)
-        values, scales = encode(block, self.storage)
+        values, scales = encode(block, self.storage, first=self.rows)
         at = 0
         while at < len(values):
             count = min(len(values) - at, self._rows_per_file - self._buffered)
