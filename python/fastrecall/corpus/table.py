@@ -94,6 +94,40 @@ def tickets_of(table: pa.Table) -> list[Ticket]:
     return list(map(Ticket, *columns))
 
 
+def misfit(table: pa.Table) -> str | None:
+    """The column of a table that `to_table` has not written so; None: all are as it writes them.
+
+    >>> misfit(to_table([Ticket("", "pr", 7, "Fix", "", 0)])) is None
+    True
+    """
+    import pyarrow as pa
+
+    for field in ticket_schema():
+        places = table.schema.get_all_field_indices(field.name)
+        if len(places) != 1:
+            return str(field.name)
+        column = table.column(places[0])
+        # Parquet knows no whole seconds.
+        both_times = pa.types.is_timestamp(field.type) and pa.types.is_timestamp(column.type)
+        if not (both_times or column.type == field.type) or _lacks_values(column, field):
+            return str(field.name)
+    return None
+
+
+def _lacks_values(column: pa.ChunkedArray, field: pa.Field) -> bool:
+    """Whether a column has no value somewhere where its field wants one."""
+    import pyarrow as pa
+
+    if column.null_count and not field.nullable:
+        return True
+    if not pa.types.is_list(column.type):
+        return False
+    inside = [chunk.flatten() for chunk in column.chunks]
+    if pa.types.is_struct(column.type.value_type):
+        inside += [part for chunk in inside for part in chunk.flatten()]
+    return any(chunk.null_count for chunk in inside)
+
+
 def _references(cell: list[dict[str, Any]] | None) -> tuple[tuple[str, int], ...] | None:
     return None if cell is None else tuple((one["repo"], one["number"]) for one in cell)
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrecall.corpus.dataset.place import COLUMNS, Cut, Manifest, StoredFile, damaged
-from fastrecall.corpus.table import tickets_of
+from fastrecall.corpus.table import misfit, tickets_of
 from fastrecall.errors import CorpusError
 from fastrecall.types import Corpus, LazyTickets, Ticket, TicketColumns
 
@@ -28,6 +28,7 @@ _BYTES_HELD = 1 << 25
 """Of texts in the blocks that are held, when there are several."""
 
 _BLOCKS_HELD = 16
+_KIND_BITS = {"issue": 0, "pr": 1 << 31}
 _OPEN_FILES = 16
 _READ_AT_ONCE = 1 << 22
 
@@ -87,6 +88,9 @@ class DatasetTickets(LazyTickets):
             untitled=arrays["untitled"],
             tells_closes=manifest.tells_closes,
         )
+        if (column := _misfit_column(self.columns)) is not None:
+            raise damaged(folder / manifest.columns[column].name, "no tickets can be so")
+        self._codes = {repo: place << 32 for place, repo in enumerate(manifest.repos)}
 
     def __reduce__(self) -> tuple[type[DatasetTickets], tuple[Path, Manifest]]:
         return DatasetTickets, (self._folder, self._manifest)
@@ -135,6 +139,8 @@ class DatasetTickets(LazyTickets):
         stored = self._files[file]
         try:
             table = self._reader(file).read_row_group(group, use_threads=False)
+            if (column := misfit(table)) is not None:
+                raise ValueError(f"its {column} cannot be of tickets")
             tickets = tickets_of(table)
         except (pa.ArrowException, OSError, ValueError) as error:
             if isinstance(error, CorpusError):
@@ -143,7 +149,20 @@ class DatasetTickets(LazyTickets):
             raise damaged(self._folder / stored.name, f"it cannot be read ({reason})") from error
         if len(tickets) != min(BLOCK, stored.rows - group * BLOCK):
             raise damaged(self._folder / stored.name, f"block {group} has {len(tickets)} tickets")
+        if not self._are_of(self._starts[file] + group * BLOCK, tickets):
+            raise damaged(self._folder / stored.name, f"block {group} has other tickets")
         return tickets, table.nbytes
+
+    def _are_of(self, first: int, tickets: list[Ticket]) -> bool:
+        """Whether these are the tickets that the columns name, from node *first* on."""
+        nodes = slice(first, first + len(tickets))
+        codes = [
+            self._codes.get(ticket.repo, -1) | _KIND_BITS.get(ticket.kind, -1) | ticket.number
+            for ticket in tickets
+        ]
+        times = [ticket.created_at for ticket in tickets]
+        told = self.columns.codes[nodes].tolist(), self.columns.created_at[nodes].tolist()
+        return (codes, times) == told
 
     def _reader(self, file: int) -> pq.ParquetFile:
         import pyarrow.parquet as pq
@@ -160,6 +179,18 @@ class DatasetTickets(LazyTickets):
         else:
             self._readers.move_to_end(file)
         return reader
+
+
+def _misfit_column(columns: TicketColumns) -> str | None:
+    """The column whose numbers cannot be those of tickets in node order; None: there is none."""
+    codes, untitled, repos = columns.codes, columns.untitled, columns.repos
+    if len(codes) and (codes[0] < 0 or codes[-1] >> 32 >= len(repos)):
+        return "codes"
+    if (codes[1:] <= codes[:-1]).any() or list(repos) != sorted(set(repos)):
+        return "codes"
+    if len(untitled) and (untitled[0] < 0 or untitled[-1] >= len(codes)):
+        return "untitled"
+    return "untitled" if (untitled[1:] <= untitled[:-1]).any() else None
 
 
 def _check_size(folder: Path, file: StoredFile) -> None:
