@@ -1,4 +1,5 @@
-"""A TREC run and qrels, in one input: read, scored against each other, written and read again."""
+"""A TREC run and qrels, in one input: read, scored against each other, written and read again; as
+gzip where the file is to be called so."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ def run(data: bytes) -> None:
     first, _, second = data.partition(BETWEEN)
     ranked = None
     with expected_errors():
-        ranked = read_run(scratch_file("run", first))
+        ranked = read_run(scratch_file("run.gz", first))
         check(ranked)
     with expected_errors():
         qrels = read_qrels(scratch_file("qrels", second))
@@ -36,7 +37,7 @@ def check(ranked: Run) -> None:
         names = [ranked.docs[id] for id in ranked.ids[places].tolist()]
         document[query] = dict(zip(names, scores.tolist(), strict=True))
     if 0 < len(ranked.ids) < 20:
-        path = scratch_folder() / "again"
+        path = scratch_folder() / ("again.gz" if len(ranked.ids) % 2 else "again")
         with expected_errors():  # infinite as a 32-bit number; white space of Unicode in a name
             write_run(path, document)
             again = read_run(path)

@@ -83,3 +83,12 @@ def run(data: bytes) -> None:
         if kind == b"own":
             near = np.abs(dataset.read(0, 4) - VECTORS) <= np.abs(VECTORS).max() / 50
             must_hold(near.all(), "other vectors than were written")
+    if kind == b"own":
+        with expected_errors():
+            # As what a stopped run has left: a file that can be read is kept, another written anew.
+            (folder / MANIFEST).unlink()
+            with VectorWriter(folder, dim=3, storage="int8", rows_per_file=4) as writer:
+                must_hold(writer.rows in (0, 4), "a part of a file was kept")
+                if not writer.rows:
+                    writer.append(VECTORS)
+            must_hold(len(VectorDataset(folder)) == 4, "another number of rows")
