@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -109,7 +110,7 @@ def _gold_file(place: str) -> Path:
     from fastrecall._files import atomic_write
     from fastrecall.errors import RemoteError
 
-    kept = data_folder() / "gold" / f"{hashlib.sha256(place.encode()).hexdigest()[:16]}.csv"
+    kept = data_folder() / "gold" / f"{hashlib.sha256(os.fsencode(place)).hexdigest()[:16]}.csv"
     if kept.exists():
         return kept
     try:
@@ -120,7 +121,7 @@ def _gold_file(place: str) -> Path:
                 data += part
                 if len(data) > _LARGEST_GOLD:
                     raise RemoteError(f"{place} is no list of pairs: more than 10 MB")
-    except httpx.HTTPError as error:
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
         raise RemoteError(
             f"cannot get the published pairs from {place} ({error or type(error).__name__}); "
             "give a copy with --gold FILE"

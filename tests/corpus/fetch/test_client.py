@@ -192,3 +192,9 @@ def test_any_usual_address_leads_to_graphql(given: str, host: str, asked: str) -
 def test_an_address_that_would_give_the_token_away_is_refused(given: str) -> None:
     with pytest.raises(InputError, match="API address"):
         Server.at(given)
+
+
+@pytest.mark.parametrize("given", ["https://[::1", "https://git.corp:many/", "https://a:99999"])
+def test_an_address_that_is_none_is_refused(given: str) -> None:
+    with pytest.raises(InputError, match="API address"):
+        Server.at(given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -47,7 +48,8 @@ def check_repository(name: str) -> str:
     """
     plain = name
     if "://" in name:
-        plain = urlsplit(name).path.strip("/").removesuffix(".git")
+        with contextlib.suppress(ValueError):  # no address either
+            plain = urlsplit(name).path.strip("/").removesuffix(".git")
     if is_repository(plain):
         return plain
     raise InputError(f"{shown(name)} is no repository; expected OWNER/NAME, like ydb-platform/ydb")
@@ -72,7 +74,13 @@ class Server:
         >>> Server.at("https://git.example.org/api/v3/").graphql
         'https://git.example.org/api/graphql'
         """
-        parts = urlsplit(api_url)
+        try:
+            parts = urlsplit(api_url)
+            _ = parts.port  # raises for what is no number
+        except ValueError as error:
+            raise InputError(
+                f"the API address is {shown(api_url)} ({error}); expected one like {GITHUB_API}"
+            ) from error
         host = parts.hostname or ""
         if parts.scheme not in ("http", "https") or not host or parts.username is not None:
             raise InputError(
