@@ -54,8 +54,8 @@ def reading_aid(record: Mapping[str, Any]) -> list[tuple[str, str]]:
         ),
         (
             "MRR",
-            "The mean of 1/rank of the PR: 1 means always on top, 0.5 as good as always second; "
-            "a miss counts 0.",
+            "The mean over the questions of 1/rank of the first PR that answers: 1 means always on "
+            "top, 0.5 as good as always second; a miss counts 0.",
         ),
         ("median rank", "Half of the pairs have their PR at this rank or above; – if most miss."),
         (

@@ -160,4 +160,7 @@ def _gain(gain: Block) -> str:
 def _foot(record: Block) -> Iterator[str]:
     budget = record["settings"]["budget"]
     yield f"rate: pairs whose PR is among the {budget} returned nodes; [ ]: where the true one lies"
-    yield "MRR: mean of 1/rank of the PR, 0 for a miss · nodes: how many came back on average"
+    yield (
+        "MRR: mean of 1/rank of each question's first PR, 0 for none · "
+        "nodes: how many came on average"
+    )

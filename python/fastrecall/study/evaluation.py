@@ -175,7 +175,9 @@ def evaluate_in_full(
         key: {
             **_question_block(key, question),
             "own_issue_first": own_first[key],
-            "arms": arm_blocks(asking.found[key], budget=settings.budget, intervals=intervals[key]),
+            "arms": arm_blocks(
+                question, asking.found[key], budget=settings.budget, intervals=intervals[key]
+            ),
         }
         for key, question in asked.items()
     }

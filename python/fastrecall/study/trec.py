@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 
 from fastrecall.measure.trec import write_qrels, write_run
@@ -14,9 +15,10 @@ from fastrecall.types import Corpus
 def write_trec(evaluation: Evaluation, folder: str | os.PathLike[str]) -> None:
     """Write ``PROTOCOL.qrels`` and ``PROTOCOL.ARM.run`` for every protocol and cut arm.
 
-    A query is named after its issue, a document after its ticket: ``owner/name/issue-12``. Arms
-    are written up to the budget; uncut walks, which return hundreds of nodes to a query, are left
-    out. Scores fall by one a rank, for walks have no other order.
+    A query is named after its issue, a document after its ticket: ``owner/name/issue-12``. Where
+    gold has one issue ask in several wordings, the second is ``owner/name/issue-12.2``. Arms are
+    written up to the budget; uncut walks, which return hundreds of nodes to a query, are left out.
+    Scores fall by one a rank, for walks have no other order.
     """
     folder = Path(folder)
     corpus = evaluation.corpus
@@ -24,9 +26,15 @@ def write_trec(evaluation: Evaluation, folder: str | os.PathLike[str]) -> None:
     for protocol, asked in evaluation.asked.items():
         names: dict[int, str] = {}
         judged: dict[str, dict[str, int]] = {}
-        for pair, row, target in zip(asked.pairs, asked.rows, asked.targets, strict=True):
-            name = names.setdefault(int(row), _name(pair.repo, "issue", pair.issue))
-            judged.setdefault(name, {})[document_name(corpus, target)] = pair.grade
+        wordings = Counter[str]()
+        for pair, row, target in zip(
+            asked.pairs, asked.rows.tolist(), asked.targets.tolist(), strict=True
+        ):
+            if row not in names:
+                issue = _name(pair.repo, "issue", pair.issue)
+                wordings[issue] += 1
+                names[row] = issue if wordings[issue] == 1 else f"{issue}.{wordings[issue]}"
+            judged.setdefault(names[row], {})[document_name(corpus, target)] = pair.grade
         write_qrels(folder / f"{protocol}.qrels", judged)
         for arm, answers in evaluation.found[protocol].items():
             if not ARMS[arm].cut:

@@ -41,7 +41,8 @@ class Asked:
     """The questions of one protocol.
 
     ``texts`` are the distinct questions and ``nodes`` their own issues (-1 when not in the corpus);
-    pair ``i`` is ``pairs[i]``, asked by question ``rows[i]``, answered by node ``targets[i]``.
+    ``clusters`` number the issues, for two wordings of one are no two witnesses. Pair ``i`` is
+    ``pairs[i]``, asked by question ``rows[i]``, answered by node ``targets[i]``.
     ``exclude`` and ``allowed`` say what does not exist for a question, as in `Queries`; ``links``
     are the closing links that walks may follow, of which ``kept_links`` should have been changed
     and could not be. ``unreachable`` lists gold pairs whose answer is not in the corpus: they
@@ -50,6 +51,7 @@ class Asked:
 
     texts: tuple[str, ...]
     nodes: Ids
+    clusters: npt.NDArray[np.int32]
     pairs: tuple[GoldPair, ...]
     rows: npt.NDArray[np.int32]
     targets: Ids
@@ -58,6 +60,11 @@ class Asked:
     exclude: Ids | None = None
     allowed: Past | None = None
     kept_links: int = 0
+
+    @property
+    def issues(self) -> int:
+        """How many issues ask."""
+        return len(np.unique(self.clusters))
 
     @property
     def not_yet(self) -> npt.NDArray[np.bool_]:
@@ -111,8 +118,10 @@ class Protocol:
 def ask_pairs(case: Case, pairs: Sequence[GoldPair]) -> Asked:
     """The questions of *pairs*, with everything indexed: one question an issue and wording."""
     rows: dict[tuple[str, int, str], int] = {}
+    issues: dict[tuple[str, int], int] = {}
     texts: list[str] = []
     nodes: list[int] = []
+    clusters: list[int] = []
     row_of: list[int] = []
     asked = [pair for pair in pairs if pair.pr_node >= 0]
     wordings = _wordings(case, asked)
@@ -122,10 +131,12 @@ def ask_pairs(case: Case, pairs: Sequence[GoldPair]) -> Asked:
             rows[key] = len(texts)
             texts.append(wordings.get(pair.issue_node, pair.query))
             nodes.append(pair.issue_node)
+            clusters.append(issues.setdefault((pair.repo, pair.issue), len(issues)))
         row_of.append(rows[key])
     return Asked(
         texts=tuple(texts),
         nodes=np.array(nodes, dtype=np.int32),
+        clusters=np.array(clusters, dtype=np.int32),
         pairs=tuple(asked),
         rows=np.array(row_of, dtype=np.int32),
         targets=np.array([pair.pr_node for pair in asked], dtype=np.int32),
