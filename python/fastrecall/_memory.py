@@ -22,7 +22,7 @@ def parse_bytes(text: str | int) -> int:
     >>> parse_bytes("4GB"), parse_bytes("1.5 GiB"), parse_bytes(1000)
     (4000000000, 1610612736, 1000)
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", str(text))
+    match = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([A-Za-z]*)\s*", str(text))
     unit = _UNITS.get(match[2].upper()) if match else None
     amount = float(match[1]) * unit if match and unit else 0.0
     if not 1 <= amount < 1 << 63:
