@@ -354,7 +354,9 @@ def _expected(found: ModelInfo, part: str) -> str | None:
         return str(registry()[found.name]["package"][part]["sha256"])
     if found.source == "hub":
         manifest = _manifest(_repo(found))
-        return None if manifest is None else manifest.sha256[part]
+        if manifest is None:  # a download has begun since
+            raise _absent(found)
+        return manifest.sha256[part]
     return None
 
 
