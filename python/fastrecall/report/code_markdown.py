@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fastrecall.report.code_table import METRICS, bounds
-from fastrecall.report.format import p_value, plural, points
+from fastrecall.report.code_table import METRICS
+from fastrecall.report.format import bounds, p_value, plural, points
 from fastrecall.report.markdown import escape
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from fastrecall.report.console import finished, text_console
-from fastrecall.report.format import p_value, plural, points
+from fastrecall.report.format import bounds, p_value, plural, points
 
 METRICS: Mapping[str, str] = {
     "mrr": "MRR",
@@ -76,13 +76,3 @@ def _misses(console: Any, record: Mapping[str, Any]) -> None:
         console.print(f"\nmissed by {arm}{rank}: {row['query']}", soft_wrap=True)
         console.print("  expected " + ", ".join(row["targets"]), soft_wrap=True)
         console.print("  came     " + (", ".join(missed["top"]) or "nothing"), soft_wrap=True)
-
-
-def bounds(interval: Sequence[float | None]) -> str:
-    """An interval of a metric, to two places; one query alone has none.
-
-    >>> bounds((0.5, 0.756)), bounds((None, None))
-    ('0.50–0.76', '–')
-    """
-    low, high = interval
-    return "–" if low is None or high is None else f"{low:.2f}–{high:.2f}"

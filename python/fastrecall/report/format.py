@@ -24,6 +24,16 @@ def interval(bounds: Sequence[float]) -> str:
     return f"[{100 * low:.1f}–{100 * high:.1f}]"
 
 
+def bounds(interval: Sequence[float | None]) -> str:
+    """An interval of a mean, to two places; one query alone has none.
+
+    >>> bounds((0.5, 0.756)), bounds((None, None))
+    ('0.50–0.76', '–')
+    """
+    low, high = interval
+    return "–" if low is None or high is None else f"{low:.2f}–{high:.2f}"
+
+
 def share(rate: float, bounds: Sequence[float]) -> str:
     """A share with its interval.
 
@@ -48,13 +58,13 @@ def points(difference: float, bounds: Sequence[float] | None = None) -> str:
 def p_value(p: float) -> str:
     """A p-value, never printed as zero.
 
-    >>> p_value(0.5), p_value(0.00123), p_value(3e-41)
-    ('p = 0.50', 'p = 0.0012', 'p = 3e-41')
+    >>> p_value(0.5), p_value(0.0469), p_value(0.00123), p_value(3e-41)
+    ('p = 0.50', 'p = 0.047', 'p = 0.0012', 'p = 3e-41')
     """
-    if p >= 0.01:
+    if p >= 0.1:
         return f"p = {p:.2f}"
     if p >= 0.0001:
-        return f"p = {p:.4f}"
+        return f"p = {p:.2g}"
     return f"p = {p:.0e}"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fastrecall.report.cautions import cautions
+from fastrecall.report.gains import told_gains
 from fastrecall.report.links_table import elsewhere
 from fastrecall.report.page import render_page
 from fastrecall.report.pairs import arm_titles, pair_data
@@ -112,7 +113,7 @@ def _protocols(page: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             "key": key,
             "block": block,
             "not_yet": not_yet(block) if block.get("not_yet") else "",
-            "gain": page["gain"].get(key),
+            "gains": told_gains(page, key),
             "chart": curve_chart(block["arms"], budget=page["settings"]["budget"]),
             "breakdowns": page.get("breakdowns", {}).get(key, {}),
             "misses": {

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastrecall.report.cautions import cautions
-from fastrecall.report.format import p_value, percent, plural, points, sentence, share
+from fastrecall.report.format import bounds, p_value, percent, plural, points, sentence, share
+from fastrecall.report.gains import told_gains
 from fastrecall.report.reading import not_yet, reading_aid
 from fastrecall.report.untrusted import visible
 
@@ -36,19 +37,21 @@ def render_markdown(record: Mapping[str, Any]) -> str:
             lines.append(f"{pairs} not asked: the PR is not in the corpus.")
         if block.get("not_yet"):
             lines.append(f"{sentence(not_yet(block))}: no arm can find them.")
-        lines += ["", "| arm | hits | rate, Wilson 95 % | MRR | nodes |", "|---|--:|--:|--:|--:|"]
+        headings = ("arm", "hits", "rate, Wilson 95 %", "MRR, 95 %", "nodes")
+        lines += ["", f"| {' | '.join(headings)} |", "|---|--:|--:|--:|--:|"]
         lines += [
             f"| {arm['title']} | {arm['hits']}/{arm['pairs']} "
-            f"| {share(arm['rate'], arm['wilson95'])} | {arm['mrr']:.3f} "
+            f"| {share(arm['rate'], arm['wilson95'])} "
+            f"| {arm['mrr']:.3f} [{bounds(arm['mrr_ci95'])}] "
             f"| {arm['mean_output']:.1f} |"
             for arm in block["arms"].values()
         ]
-        gain = record["gain"].get(key)
-        if gain:
+        for gain in told_gains(record, key):
             lines += [
                 "",
                 f"{gain['title']}: {points(gain['difference'], gain['ci95'])}, "
-                f"exact McNemar {p_value(gain['mcnemar_p'])}.",
+                f"{plural(gain['won'], 'pair')} won, {gain['lost']} lost, "
+                f"{p_value(gain['holm_p'])}.",
             ]
     lines += ["", "<details><summary>How to read this</summary>", ""]
     lines += [f"- **{word}**: {escape(meaning)}" for word, meaning in reading_aid(record)]

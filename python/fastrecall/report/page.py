@@ -13,6 +13,7 @@ from fastrecall.report import format as formats
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _FILTERS = (
+    "bounds",
     "count",
     "interval",
     "p_value",

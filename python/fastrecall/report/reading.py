@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastrecall.report.format import count, plural
+from fastrecall.report.gains import how_tested
 
 MISS_REASONS = {
     "past_budget": "it came, but behind the budget",
@@ -31,9 +32,9 @@ def not_yet(block: Mapping[str, Any]) -> str:
 def reading_aid(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     """(word, sentence) of everything that a report of *record* prints.
 
-    >>> aid = dict(reading_aid({"settings": {"budget": 32}, "protocols": {}}))
-    >>> aid["hits"]
-    'Pairs whose PR is among the first 32 returned nodes, of all pairs asked (chain-hit@32).'
+    >>> aid = dict(reading_aid({"settings": {"budget": 32}, "protocols": {}, "gain": {}}))
+    >>> aid["median rank"]
+    'Half of the pairs have their PR at this rank or above; – if most miss.'
     """
     budget = record["settings"]["budget"]
     aid = [
@@ -45,17 +46,18 @@ def reading_aid(record: Mapping[str, Any]) -> list[tuple[str, str]]:
         (
             "hits",
             f"Pairs whose PR is among the first {budget} returned nodes, of all pairs asked "
-            f"(chain-hit@{budget}).",
+            f"(chain-hit@{budget}). An uncut walk has no budget: all that it returned counts.",
         ),
         (
             "Wilson 95 %",
-            "Where the true share plausibly lies, if these issues are a sample of what people "
-            "ask; one such interval in twenty misses it.",
+            "Where the true share plausibly lies, if these pairs are independent samples of what "
+            "people ask; one such interval in twenty misses it.",
         ),
         (
             "MRR",
             "The mean over the questions of 1/rank of the first PR that answers: 1 means always on "
-            "top, 0.5 as good as always second; a miss counts 0.",
+            "top, 0.5 as good as always second; a miss counts 0. In brackets where the true one "
+            "plausibly lies (bootstrap over issues).",
         ),
         ("median rank", "Half of the pairs have their PR at this rank or above; – if most miss."),
         (
@@ -68,11 +70,16 @@ def reading_aid(record: Mapping[str, Any]) -> list[tuple[str, str]]:
             "Two arms answer the same pairs, so they are compared pair by pair; if the interval "
             "holds 0, the data do not tell them apart.",
         ),
-        (
-            "McNemar p",
-            "How often chance alone would make two equally good arms differ at least this much.",
-        ),
     ]
+    tested = how_tested(record)
+    if tested:
+        aid.append(
+            (
+                "p",
+                "How often chance alone would make two equally good arms differ at least this "
+                f"much: {tested}.",
+            )
+        )
     protocols = record["protocols"]
     if any(block["own_issue_first"] is not None for block in protocols.values()):
         aid.append(

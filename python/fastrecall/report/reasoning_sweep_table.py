@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fastrecall.report.code_table import bounds
 from fastrecall.report.console import finished, text_console
-from fastrecall.report.format import p_value, points, share
+from fastrecall.report.format import bounds, p_value, points, share
 
 
 def render_reasoning_sweep(

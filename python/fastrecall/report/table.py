@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from fastrecall.report.cautions import cautions
 from fastrecall.report.console import finished, text_console
-from fastrecall.report.format import count, interval, p_value, percent, plural, points
+from fastrecall.report.format import bounds, count, interval, p_value, percent, plural, points
+from fastrecall.report.gains import how_tested, told_gains
 from fastrecall.report.reading import not_yet
 
 Block = Mapping[str, Any]
@@ -27,6 +28,7 @@ COLUMNS = (
     Column("rate", 0, lambda arm: percent(arm["rate"])),
     Column("Wilson 95 %", 62, lambda arm: interval(arm["wilson95"])),
     Column("MRR", 70, lambda arm: f"{arm['mrr']:.3f}"),
+    Column("95 %", 116, lambda arm: f"[{bounds(arm['mrr_ci95'])}]"),
     Column("nodes", 78, lambda arm: f"{arm['mean_output']:.1f}"),
     Column(
         "median rank",
@@ -68,10 +70,8 @@ def render(record: Block, *, width: int, color: bool) -> str:
         for line in _facts(key, block):
             console.print(line)
         console.print(_table(columns, widths, arms, heading=number == 0))
-        gain = record["gain"].get(key)
-        if gain:
-            for line in _gains(key, gain):
-                console.print(line)
+        for gain in told_gains(record, key):
+            console.print(_gain(gain))
         console.print()
     for line in _foot(record):
         console.print(line, style="dim" if color else None)
@@ -140,20 +140,11 @@ def _table(columns: list[Column], widths: list[int], arms: list[Block], *, headi
     return table
 
 
-def _gains(protocol: str, gain: Block) -> Iterator[str]:
-    """The gain of links over none; where the symptom is new, also over the honest baseline."""
-    yield _gain(gain)
-    if protocol == "leave-one-out" and gain["over_prs"]:
-        yield _gain(gain["over_prs"])
-    if "reasoning" in gain:
-        yield _gain(gain["reasoning"])
-
-
 def _gain(gain: Block) -> str:
     won, lost = plural(gain["won"], "pair"), gain["lost"]
     return (
         f"{gain['title']}: {points(gain['difference'], gain['ci95'])}, "
-        f"{won} won, {lost} lost, McNemar {p_value(gain['mcnemar_p'])}"
+        f"{won} won, {lost} lost, {p_value(gain['holm_p'])}"
     )
 
 
@@ -164,3 +155,6 @@ def _foot(record: Block) -> Iterator[str]:
         "MRR: mean of 1/rank of each question's first PR, 0 for none · "
         "nodes: how many came on average"
     )
+    tested = how_tested(record)
+    if tested:
+        yield f"p: {tested}"

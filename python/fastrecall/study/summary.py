@@ -125,8 +125,8 @@ def gain_blocks(
     """What following links brings under each protocol: causal over semantic, and over PRs only.
 
     Where a language model took part, ``reasoning`` says what it brings to the hybrid list.
-    *intervals* are those of means, by protocol. Holm's correction is over the protocols. Protocols
-    without both arms are left out.
+    *intervals* are those of means, by protocol. Holm's correction is over all these differences.
+    Protocols without both arms are left out.
     """
     gains: dict[str, Any] = {}
     for protocol, answers in found.items():
@@ -139,10 +139,14 @@ def gain_blocks(
             gains[protocol] = {**over["semantic"], "over_prs": over.get("semantic_prs")}
             if "hybrid" in over:
                 gains[protocol]["reasoning"] = over["hybrid"]
-    for gain, adjusted in zip(
-        gains.values(), holm([gain["mcnemar_p"] for gain in gains.values()]), strict=True
-    ):
-        gain["holm_p"] = float(adjusted)
+    tested = [
+        one
+        for gain in gains.values()
+        for one in (gain, gain["over_prs"], gain.get("reasoning"))
+        if one is not None
+    ]
+    for one, adjusted in zip(tested, holm([one["mcnemar_p"] for one in tested]), strict=True):
+        one["holm_p"] = float(adjusted)
     return gains
 
 
