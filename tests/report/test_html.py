@@ -142,6 +142,26 @@ def test_one_protocol_and_one_arm_are_drawn() -> None:
     assert page.count("<figure class") == 2  # the headline and the curves
 
 
+@pytest.mark.parametrize("budget", [3, 64, 65, 150])
+def test_curves_reach_the_budget(budget: int) -> None:
+    demo = load_corpus("demo")
+    record = evaluate(
+        demo,
+        model="fake",
+        cache=False,
+        protocols=["leave-one-out"],
+        arms=["semantic", "bm25"],
+        budget=budget,
+    )
+    arms = record["protocols"]["leave-one-out"]["arms"]
+    assert {len(arm["hits_at"]) for arm in arms.values()} == {max(budget, 64)}
+    assert all(arm["hits_at"][budget - 1] == arm["hits"] for arm in arms.values())
+    page = render_html(record)
+    assert f"at k = {budget}<" in page
+    legend = page[page.index('<ul class="legend">') : page.index(f"at k = {budget}<")]
+    assert f"semantic <b>{100 * arms['semantic']['rate']:.1f} %</b>" in legend
+
+
 def test_a_missing_package_is_named(record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'fastrecall\[report\]'"):

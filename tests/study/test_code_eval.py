@@ -15,6 +15,7 @@ from fastrecall.corpus.code_gold import CodeGold, load_code_gold
 from fastrecall.errors import InputError
 from fastrecall.search.reasoning import Reasoner
 from fastrecall.study.code_eval import METRICS, evaluate_code
+from fastrecall.study.gate import fail_under
 
 NAMES = ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india",
          "juliett", "kilo", "lima")  # fmt: skip
@@ -116,3 +117,12 @@ def test_gold_of_another_tree_is_refused(corpus: CodeCorpus, tmp_path: Path) -> 
         run(corpus, elsewhere)
     with pytest.raises(InputError, match="depth is 5; expected 10 or more"):
         run(corpus, gold(tmp_path, "alpha,alpha.rs:1-2:1,"), depth=5)
+
+
+@pytest.mark.parametrize("depth", [10, 12])
+def test_curves_end_where_the_rankings_do(corpus: CodeCorpus, asked: CodeGold, depth: int) -> None:
+    record = run(corpus, asked, depth=depth)
+    arms = record["protocols"]["code"]["arms"]
+    assert {len(arm["hits_at"]) for arm in arms.values()} == {depth}
+    with pytest.raises(InputError, match=f"k is 20; the record holds 1 to {depth}"):
+        fail_under(record, "hit@20[hybrid]=0.1")

@@ -36,6 +36,15 @@ def render_comparison(comparison: Mapping[str, Any], *, width: int, color: bool)
         )
     console.print(table)
     noun = ("query", "queries") if comparison["asked"] == "query" else ("pair",)
+    alone = {
+        row["protocol"]: (row["first_alone"], row["second_alone"]) for row in comparison["rows"]
+    }
+    for protocol, (first, second) in alone.items():
+        if first or second:
+            console.print(
+                f"{protocol}: left out {plural(first, *noun)} that only the first asked, and "
+                f"{plural(second, *noun)} that only the second did"
+            )
     for row in comparison["rows"]:
         for side in ("won", "lost"):
             if row[side]:

@@ -12,7 +12,7 @@ from fastrecall.report.gains import told_gains
 from fastrecall.report.links_table import elsewhere
 from fastrecall.report.page import render_page
 from fastrecall.report.pairs import arm_titles, pair_data
-from fastrecall.report.plots import BUDGETS, SERIES, curve_chart
+from fastrecall.report.plots import curve_chart
 from fastrecall.report.reading import MISS_REASONS, not_yet, reading_aid
 from fastrecall.report.stats_sections import stats_sections
 from fastrecall.report.untrusted import cleaned
@@ -57,8 +57,6 @@ def _page(page: dict[str, Any]) -> str:
         headline=_headline(page),
         protocols=protocols,
         arms=arm_titles(page),
-        series=SERIES,
-        budgets=BUDGETS,
         reasons=MISS_REASONS,
         links=page.get("links"),
         elsewhere=elsewhere(page["links"]) if "links" in page else [],

@@ -10,9 +10,6 @@ from typing import Any
 SERIES = ("semantic", "semantic_prs", "causal", "hybrid_causal", "best")
 """The arms that have a colour of their own, the same in every chart."""
 
-BUDGETS = (1, 2, 4, 8, 16, 32, 64)
-"""Where curves are also told in numbers."""
-
 
 @dataclass(frozen=True)
 class Frame:
@@ -53,7 +50,7 @@ class CurveChart:
     frame: Frame
     curves: tuple[Curve, ...]
     budgets: tuple[tuple[int, float], ...]
-    """Budgets of the axis, each with its x."""
+    """Budgets of the axis, where curves are also told in numbers, each with its x."""
     shares: tuple[tuple[int, float], ...]
     """Per cents of the axis, each with its y."""
     budget: int
@@ -76,7 +73,7 @@ def curve_chart(arms: Mapping[str, Mapping[str, Any]], *, budget: int) -> CurveC
         return None
     deepest = min(len(curved[key]["hits_at"]) for key in shown)
     frame = Frame(38, 12, 370, 200)
-    budgets = tuple(b for b in BUDGETS if b <= deepest)
+    budgets = [1 << power for power in range(deepest.bit_length())]
     shares = {key: _shares(curved[key], deepest) for key in shown}
     marked = min(budget, deepest)
     curves = tuple(

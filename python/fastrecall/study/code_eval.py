@@ -159,7 +159,8 @@ def evaluate_code(
                 "queries": len(gold),
                 "targets": len(judgments.ids),
                 "unreachable": len(absent),
-                "arms": {arm: _arm_block(TITLES[arm], of, seed=seed) for arm, of in arms.items()},
+                "arms": {arm: _arm_block(TITLES[arm], of, depth=depth, seed=seed)
+                         for arm, of in arms.items()},
             }
         },
         "gain": {PROTOCOL: _gain(better, base, arms)},
@@ -188,9 +189,9 @@ def _arm(
     return _Arm(rankings, Found(judgments, np.array(found)), Found(judgments, np.array(credited)))
 
 
-def _arm_block(title: str, arm: _Arm, *, seed: int) -> dict[str, Any]:
+def _arm_block(title: str, arm: _Arm, *, depth: int, seed: int) -> dict[str, Any]:
     n = len(arm.rankings)
-    hits_at = [int(((arm.best > 0) & (arm.best <= k)).sum()) for k in range(1, 21)]
+    hits_at = [int(((arm.best > 0) & (arm.best <= k)).sum()) for k in range(1, depth + 1)]
     hits = hits_at[HITS_WITHIN - 1]
     block: dict[str, Any] = {"title": title, "n": n}
     intervals: dict[str, list[float | None]] = {}

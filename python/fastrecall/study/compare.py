@@ -9,6 +9,18 @@ from fastrecall.errors import RecordError
 from fastrecall.measure.intervals import newcombe_paired
 from fastrecall.measure.paired import PairedHits, holm, mcnemar
 
+_OF_MODEL = (
+    "revision",
+    "sha256",
+    "tokenizer_sha256",
+    "pooling",
+    "max_tokens",
+    "query",
+    "passage",
+    "node_vectors",
+)
+"""What vectors depend on beside the name of the model."""
+
 RowKey = tuple[str, int, str, int] | tuple[str]
 """What a row asks: (repository, issue, the PR's repository, PR) of tickets, (query) of code."""
 
@@ -19,7 +31,8 @@ def compare(
     """How *second* differs from *first* on the pairs that both asked.
 
     For every protocol and arm of both: hits on either side, the difference with its interval
-    (Newcombe's paired), exact McNemar p, Holm over all rows, and the pairs that changed sides. Of
+    (Newcombe's paired), exact McNemar p, Holm over all rows, and the pairs that changed sides;
+    ``first_alone`` and ``second_alone`` count the pairs that only one of them asked. Of
     code search the pairs are the queries, and a hit is a first answer within the first ten.
     With ``anyway``, records of different corpora or gold pairs are compared on what they share.
 
@@ -75,6 +88,8 @@ def _arm_row(
         "arm": arm,
         "title": title,
         "pairs": len(shared),
+        "first_alone": len(before) - len(shared),
+        "second_alone": len(after) - len(shared),
         "first_hits": sum(before[key] for key in shared),
         "second_hits": sum(after[key] for key in shared),
         "difference": (counts.first - counts.second) / max(len(shared), 1),
@@ -125,7 +140,9 @@ def _changed_settings(first: Mapping[str, Any], second: Mapping[str, Any]) -> di
 
 
 def _all_settings(record: Mapping[str, Any]) -> dict[str, Any]:
-    settings = {**record["settings"], "model": record["model"]["id"]}
+    model = record["model"]
+    settings = {**record["settings"], "model": model["id"]}
+    settings |= {f"model {name}": model.get(name) for name in _OF_MODEL}
     if "reasoning" in record:
         reasoning = record["reasoning"]
         told = {**reasoning["settings"], "fusion": reasoning["fusion"]}

@@ -342,16 +342,8 @@ def _reasoning_block(reasoning: TicketReasoning, settings: Settings) -> dict[str
 def _model_block(embedding: Embedding) -> dict[str, Any]:
     if embedding.nodes is not None and embedding.questions is not None:
         return {"id": "given", "dim": embedding.nodes.dim}
-    model = embedding.info()
-    return {
-        "id": model.id,
-        "revision": model.revision,
-        "sha256": model.sha256,
-        "tokenizer_sha256": model.tokenizer_sha256,
-        "dim": model.dim,
-        "pooling": model.pooling,
-        "max_tokens": model.max_tokens,
-    }
+    given = {} if embedding.nodes is None else {"node_vectors": "given"}
+    return embedding.info().as_dict() | given
 
 
 def _corpus_block(corpus: Corpus, gold: Gold, notes: list[str]) -> dict[str, Any]:

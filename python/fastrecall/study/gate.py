@@ -35,8 +35,12 @@ class Verdict:
     passed: bool
 
     def __str__(self) -> str:
-        word, sign = ("pass", "≥") if self.passed else ("FAIL", "<")
-        return f"{word}: {self.name} is {self.measured:.4f} {sign} {self.least:.4f}"
+        if self.passed:
+            return f"pass: {self.name} is {self.measured:.4f} ≥ {self.least:.4f}"
+        places = 4
+        while f"{self.measured:.{places}f}" == f"{self.least:.{places}f}":
+            places += 1  # until it shows which one is larger
+        return f"FAIL: {self.name} is {self.measured:.{places}f} < {self.least:.{places}f}"
 
 
 def fail_under(record: Mapping[str, Any], spec: str, *, bound: Bound = "point") -> Verdict:
@@ -63,6 +67,8 @@ def fail_under(record: Mapping[str, Any], spec: str, *, bound: Bound = "point") 
             "METRIC[PROTOCOL/ARM]=SHARE, for example chain_hit@32[causal]=0.9"
         )
     least = float(match["least"])
+    if least > 1:
+        raise InputError(f"gate '{spec}' can never be met; expected a share from 0 to 1")
     with whole(record):
         protocols = record["protocols"]
         protocol = match["protocol"] or next(iter(protocols))
@@ -106,6 +112,8 @@ def max_drop(
 ) -> Iterable[Verdict]:
     """Judge every arm that both records have: its rate may fall by at most *most*.
 
+    The verdicts name the settings in which the baseline differs, for they may be the reason.
+
     Raises:
         RecordError: the records are of different corpora or gold pairs, or one was read from a
             file that is not as it was written.
@@ -113,9 +121,11 @@ def max_drop(
     from fastrecall.study.compare import compare
 
     with whole(record, baseline):
-        rows = compare(baseline, record)["rows"]
-    for row in rows:
-        name = f"change of hits[{row['protocol']}/{row['arm']}] against the baseline"
+        comparison = compare(baseline, record)
+        changed = ", ".join(comparison["settings"])
+    other = f" of other settings ({changed})" if changed else ""
+    for row in comparison["rows"]:
+        name = f"change of hits[{row['protocol']}/{row['arm']}] against the baseline{other}"
         yield Verdict(name, row["difference"], -most, row["difference"] >= -most)
 
 

@@ -98,7 +98,7 @@ def _output_block(arm: Arm, inside: Ranks, answers: Answers, budget: int) -> dic
         "mean_output": float(sizes.mean()),
     }
     if arm.cut:
-        block["hits_at"] = [int(n) for n in _curve(answers.ranks)]
+        block["hits_at"] = _curve(answers.ranks, max(CURVE_DEPTH, budget))
     return block
 
 
@@ -110,10 +110,11 @@ def _median_rank(inside: Ranks) -> int | None:
     return int(ordered[(len(ordered) - 1) // 2])
 
 
-def _curve(ranks: Ranks) -> npt.NDArray[np.int64]:
-    """Hits at budget 1 … CURVE_DEPTH."""
-    within = ranks[(ranks > 0) & (ranks <= CURVE_DEPTH)]
-    return np.cumsum(np.bincount(within, minlength=CURVE_DEPTH + 1)[1:])
+def _curve(ranks: Ranks, deepest: int) -> list[int]:
+    """Hits at budget 1 … *deepest*."""
+    within = ranks[(ranks > 0) & (ranks <= deepest)]
+    curve: list[int] = np.cumsum(np.bincount(within, minlength=deepest + 1)[1:]).tolist()
+    return curve
 
 
 def gain_blocks(
