@@ -18,6 +18,7 @@ Pairs = list[tuple[int, int]]
 Words = Callable[[str], Sequence[str]]
 
 CLOSES = re.compile(r"\b(?:clos|fix|resolv)\w*\s+#(\d+)", re.IGNORECASE)
+REFERENCE = re.compile(r"(?:\b(?:clos|fix|resolv)\w*:?\s+)?#\d+\b", re.IGNORECASE)
 REPEATS = re.compile(r"^Duplicate of #(\d+)$", re.MULTILINE)
 
 
@@ -77,6 +78,14 @@ class World:
     def pairs(self, protocol: str) -> Pairs:
         return self.repeats if protocol in ("duplicates", "past-only") else self.links
 
+    def question(self, protocol: str, asks: int) -> str:
+        """What an issue asks: its title, and nothing that names another ticket if it repeats one.
+
+        Of the ways to name a ticket, #5 alone is read.
+        """
+        title: str = self.tickets[asks].title[:120]
+        return REFERENCE.sub(" ", title) if protocol in ("duplicates", "past-only") else title
+
     def exists(self, protocol: str, asks: int) -> set[int]:
         """The nodes that exist when an issue asks."""
         created = [ticket.created_at for ticket in self.tickets]
@@ -88,12 +97,12 @@ class World:
     def ask(
         self, protocol: str, asks: int, vector: np.ndarray, *, links: Pairs | None = None
     ) -> dict[str, list[int]]:
-        """What each arm returns to the title of an issue."""
+        """What each arm returns to the question of an issue, whose vector is given."""
         there = self.exists(protocol, asks)
         scores = np.float32(self.unit @ (vector.astype(np.float64) / np.linalg.norm(vector)))
         semantic = ordered(scores, there)[:100]
         prs = [node for node in ordered(scores, there) if self.tickets[node].kind == "pr"]
-        bm25 = self._bm25(self.words(self.tickets[asks].title[:120]), there)[:100]
+        bm25 = self._bm25(self.words(self.question(protocol, asks)), there)[:100]
         hybrid = fused([semantic, bm25])
         linked = self._linked(there, self.links if links is None else links)
         near = {

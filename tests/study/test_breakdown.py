@@ -47,7 +47,7 @@ def blocks(corpus: Corpus) -> dict[str, Any]:
     case = Case(corpus, links, gold, settings, found)
     asked = PROTOCOLS["published"].ask(case)
     assert [pair.issue for pair in asked.pairs] == [1, 2, 3, 4, 5]
-    return break_down(group_pairs(case, asked.pairs), {"causal": FOUND, "bm25": ~FOUND})
+    return break_down(group_pairs(case, asked), {"causal": FOUND, "bm25": ~FOUND})
 
 
 def counted(block: dict[str, Any]) -> dict[str, tuple[int, int]]:
@@ -85,6 +85,21 @@ def test_rows_carry_wilsons_interval_and_only_the_chosen_arms(blocks: dict[str, 
     row = blocks["script"]["rows"][0]
     assert list(row["arms"]) == ["causal"]
     assert row["arms"]["causal"] == {"hits": 2, "rate": 1.0, "wilson95": list(wilson(2, 2))}
+
+
+def test_groups_are_told_from_what_was_asked() -> None:
+    """Not from the title, when bodies ask."""
+    body = "Переписать locks"
+    tickets = (
+        Ticket("", "issue", 1, "Rework of it", body, START),
+        Ticket("", "pr", 2, "Rework locks", "Fixes #1", START + DAY),
+    )
+    corpus = make_corpus(tickets, name="two")
+    record = evaluate(corpus, model="fake", cache=False, query="body", budget=1)
+    blocks = record["breakdowns"]["published"]
+    assert [row["label"] for row in blocks["script"]["rows"]] == ["mixed"]
+    assert [row["label"] for row in blocks["overlap"]["rows"]] == ["0.25 to 0.5"]
+    assert jaccard(body, "Rework locks") == pytest.approx(1 / 3)
 
 
 def test_what_titles_alone_cannot_tell_is_left_out() -> None:

@@ -40,7 +40,7 @@ def some_corpus(seed: int, size: int = 130) -> Corpus:
     return make_corpus(tickets, name="some")
 
 
-def agree(evaluation: Evaluation, world: World, vectors: dict[str, np.ndarray]) -> None:
+def agree(evaluation: Evaluation, world: World, model: str) -> None:
     """Rankings place by place, ranks, hits and means of both."""
     budget = world.budget
     for protocol, asked in evaluation.asked.items():
@@ -50,15 +50,18 @@ def agree(evaluation: Evaluation, world: World, vectors: dict[str, np.ndarray]) 
         assert sorted(ours) == pairs
         links = list(zip(asked.links.issues.tolist(), asked.links.prs.tolist(), strict=True))
         assert protocol == "shuffled" or links == world.links
+        nodes = asked.nodes.tolist()
+        questions = [world.question(protocol, node) for node in nodes]
+        vectors = embed(questions, model=model, cache=False, kind="query")
         returned = {
-            node: world.ask(protocol, node, vectors[world.tickets[node].title[:120]], links=links)
-            for node in asked.nodes.tolist()
+            node: world.ask(protocol, node, vector, links=links)
+            for node, vector in zip(nodes, vectors, strict=True)
         }
         for arm, answers in evaluation.found[protocol].items():
             if arm == "best":  # tests/search/test_best.py has its definition
                 continue
             ranks = []
-            for row, node in enumerate(asked.nodes.tolist()):
+            for row, node in enumerate(nodes):
                 expected = returned[node][arm]
                 width = min(len(expected), answers.ids.shape[1])
                 assert answers.ids[row, :width].tolist() == expected[:width], (protocol, arm, node)
@@ -92,7 +95,7 @@ def test_every_place_of_every_arm(seed: int, options: dict[str, Any]) -> None:
         lambda text: re.findall(r"\w+", text.lower()),
         **options,
     )
-    agree(evaluation, world, questions(corpus, "fake"))
+    agree(evaluation, world, "fake")
 
 
 def test_every_place_on_real_issues(corpora: Path) -> None:
@@ -114,7 +117,7 @@ def test_every_place_on_real_issues(corpora: Path) -> None:
         lambda text: [term for word in tokens.words(text) for term in tokens.terms(word)],
     )
     assert min(map(len, (world.links, world.repeats))) > 30
-    agree(evaluation, world, questions(corpus, "minilm"))
+    agree(evaluation, world, "minilm")
 
 
 def embed_texts(corpus: Corpus, model: str = "fake") -> np.ndarray:
@@ -123,11 +126,6 @@ def embed_texts(corpus: Corpus, model: str = "fake") -> np.ndarray:
         f"{names[t.kind]} #{t.number}: {t.title[:120]}\n{t.body[:300]}" for t in corpus.tickets
     ]
     return embed(texts, model=model, cache=model != "fake")
-
-
-def questions(corpus: Corpus, model: str) -> dict[str, np.ndarray]:
-    titles = sorted({ticket.title[:120] for ticket in corpus.tickets if ticket.kind == "issue"})
-    return dict(zip(titles, embed(titles, model=model, cache=False, kind="query"), strict=True))
 
 
 @pytest.mark.parametrize("seed", range(3))

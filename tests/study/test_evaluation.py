@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.oracles import arms as oracle
 
-from fastrecall.corpus import find_links, gold_from_links, node_texts
+from fastrecall.corpus import find_links, gold_from_links, make_corpus, node_texts
 from fastrecall.embedding import embed
 from fastrecall.errors import CorpusError, InputError
 from fastrecall.search import arms as arms_module
@@ -18,7 +18,7 @@ from fastrecall.search.arms import ARMS
 from fastrecall.search.best import Best
 from fastrecall.study import Record, evaluate
 from fastrecall.study.evaluation import evaluate_in_full
-from fastrecall.types import Corpus, Gold
+from fastrecall.types import Corpus, Gold, Ticket
 
 Maker = Callable[[int, int], Corpus]
 FAKE = {"model": "fake", "cache": False}
@@ -215,3 +215,25 @@ def test_a_record_survives_its_file(random_corpus: Maker, tmp_path_factory: obje
     assert len(written.pop("digest")) == 64
     assert written == json.loads(json.dumps(dict(record)))
     assert Record(json.loads(record.to_json())).to_json() == record.to_json()
+
+
+@pytest.mark.parametrize("query", ["title", "body", "title+body"])
+def test_a_duplicate_asks_without_the_number_of_its_original(query: str) -> None:
+    """Or the number, which stands in the text of every node, would answer by itself."""
+    tickets = [
+        Ticket("", "issue", 400 + n, f"symptom {n}", f"it happens {n}", 2 * n) for n in range(9)
+    ]
+    prs = [Ticket("", "pr", 500 + n, "change", f"Fixes #{400 + n}", 99) for n in range(9)]
+    again = Ticket("", "issue", 450, "no word in common", "Duplicate of #403\nit breaks", 199)
+    corpus = make_corpus([*tickets, *prs, again], name="repeated")
+    evaluation = evaluate_in_full(
+        corpus, query=query, protocols=["duplicates", "past-only"], **FAKE
+    )
+    node = corpus.node("", "issue", 403)
+    for protocol, asked in evaluation.asked.items():
+        assert asked.pairs[0].pr == 503
+        assert "403" not in asked.texts[0]
+        if query == "title":
+            assert asked.texts == ("no word in common",)
+        words = evaluation.found[protocol]["bm25"].ids[0]
+        assert words[0] != node

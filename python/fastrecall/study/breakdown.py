@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from fastrecall.measure.intervals import wilson
 from fastrecall.search.tokens import mask_references, terms, words
-from fastrecall.study.protocols import Case
+from fastrecall.study.protocols import Asked, Case
 from fastrecall.types import LINK_SOURCES, GoldPair
 
 BROKEN_DOWN = ("semantic", "semantic_prs", "causal", "hybrid_causal", "best")
@@ -34,10 +34,11 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True)
 class Material:
-    """What groups are told from: the case and the pairs that were asked."""
+    """What groups are told from: the case, the pairs that were asked, and what asked for each."""
 
     case: Case
     pairs: tuple[GoldPair, ...]
+    texts: tuple[str, ...]
 
     @cached_property
     def times(self) -> list[tuple[int, int]]:
@@ -80,12 +81,13 @@ Grouped: TypeAlias = dict[str, dict[str, Flags]]
 """For each break-down that tells something of the pairs, its groups ``[pairs]`` by label."""
 
 
-def group_pairs(case: Case, pairs: tuple[GoldPair, ...]) -> Grouped:
-    """The groups of *pairs*, whatever was found of them.
+def group_pairs(case: Case, asked: Asked) -> Grouped:
+    """The groups of the pairs of *asked*, whatever was found of them.
 
     Groups without a pair are left out, and so is what a corpus cannot tell.
     """
-    material = Material(case, pairs)
+    texts = tuple(asked.texts[row] for row in asked.rows.tolist())
+    material = Material(case, asked.pairs, texts)
     grouped = {}
     for breakdown in BREAKDOWNS:
         groups = {
@@ -169,7 +171,7 @@ def _by_source(material: Material) -> Groups:
 
 
 def _by_script(material: Material) -> Groups:
-    labels = [script_of(pair.query) for pair in material.pairs]
+    labels = [script_of(text) for text in material.texts]
     return _labelled(labels, SCRIPTS)
 
 
@@ -199,8 +201,7 @@ def _by_overlap(material: Material) -> Groups:
     steps = ((0.1, "below 0.1"), (0.25, "0.1 to 0.25"), (0.5, "0.25 to 0.5"))
     none, rest = "none", "0.5 or more"
     shared = [
-        jaccard(pair.query, title)
-        for pair, title in zip(material.pairs, material.pr_titles, strict=True)
+        jaccard(text, title) for text, title in zip(material.texts, material.pr_titles, strict=True)
     ]
     labels = [none if share == 0 else _step(share, steps, rest) for share in shared]
     return _labelled(labels, [none, *(label for _, label in steps), rest])

@@ -167,7 +167,7 @@ def evaluate_in_full(
         own_first[key] = _own_issue_first(question, finder)
         rows.add(key, question, finder, answers)
         if question.pairs not in groups:
-            groups[question.pairs] = group_pairs(case, question.pairs)
+            groups[question.pairs] = group_pairs(case, question)
         breakdowns[key] = break_down(groups[question.pairs], hits_of(answers, settings.budget))
     clock.lap("search")
     intervals = mean_intervals(asked, asking.found, settings, threads=resolve_threads(threads))

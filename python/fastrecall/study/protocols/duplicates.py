@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 from fastrecall.corpus import query_text
+from fastrecall.search.tokens import mask_references
 from fastrecall.study.protocols.base import Asked, Case, Protocol, ask_pairs
 from fastrecall.types import GoldPair
 
@@ -13,7 +14,8 @@ from fastrecall.types import GoldPair
 def ask(case: Case) -> Asked:
     """Issue B is a duplicate of A: B asks, and the PR that closed A answers.
 
-    B itself does not exist for its own question, for a new report is not stored yet.
+    B itself does not exist for its own question, for a new report is not stored yet. Nor has it a
+    reference: "Duplicate of #5" was written by somebody who had found #5.
     """
     fixes: dict[int, list[GoldPair]] = defaultdict(list)
     for pair in case.gold.pairs:
@@ -31,7 +33,7 @@ def ask(case: Case) -> Asked:
         for fix in fixes[duplicate.original]
     ]
     asked = ask_pairs(case, sorted(pairs, key=lambda pair: (pair.issue_node, pair.pr_node)))
-    return replace(asked, exclude=asked.nodes)
+    return replace(asked, texts=tuple(map(mask_references, asked.texts)), exclude=asked.nodes)
 
 
 PROTOCOL = Protocol(
