@@ -26,6 +26,7 @@ FLOORS = (
         "_term",
         "_threads",
         "_toml",
+        "_visible",
     },
     {"execution"},
     {"dataset"},

@@ -7,11 +7,48 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from typing import Any
+
+from fastrecall._visible import visible_lines
 
 
 def note(message: str) -> None:
-    """Say something to the person at the terminal, on stderr."""
-    print(message, file=sys.stderr, flush=True)
+    """Say something to the person at the terminal, on stderr.
+
+    It may quote texts of strangers. Where nobody can listen the work goes on.
+    """
+    try:
+        print(visible_lines(message), file=sys.stderr, flush=True)
+    except OSError:
+        let_go_of(sys.stderr)
+
+
+def let_go_of(stream: Any) -> None:
+    """Send what a standard stream holds, and all that comes, nowhere: nobody takes it.
+
+    Else the interpreter would complain at exit, and change the exit code.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+        stream.flush()
+
+
+def open_standard_streams() -> None:
+    """Stand in for standard streams that whoever started the program has closed.
+
+    Without that, talk would go to stdout, and the next file that is opened would be taken for one
+    of them. Reading finds nothing; data that is written is an error, talk is not.
+    """
+    for name, mode, opened in (
+        ("stdin", "r", os.O_RDONLY),
+        ("stdout", "w", os.O_RDONLY),
+        ("stderr", "w", os.O_WRONLY),
+    ):
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, opened)
+            setattr(sys, name, open(descriptor, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
 def interactive() -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fastrecall.cli._options import stack
+from fastrecall.cli._output import write_json
 
 if TYPE_CHECKING:
     from fastrecall.study import Record
@@ -36,7 +37,7 @@ def give_out(
             file.write(record.markdown())
         note(f"tables written to {markdown}")
     if as_json:
-        sys.stdout.write(record.to_json())
+        write_json(record.to_json())
         if "reasoning" in record:
             note(record["reasoning"]["sentence"])
     else:

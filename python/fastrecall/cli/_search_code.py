@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-import json
 from typing import Any
 
 import click
+
+from fastrecall.cli._output import print_json
 
 
 def search_code(question: str, tree: str, *, k: int, model: str, as_json: bool) -> None:
@@ -33,7 +34,7 @@ def search_code(question: str, tree: str, *, k: int, model: str, as_json: bool) 
         for rank, chunk in enumerate(found, 1)
     ]
     if as_json:
-        click.echo(json.dumps(rows, ensure_ascii=False, indent=1))
+        print_json(rows)
         return
     for row, chunk in zip(rows, found, strict=True):
         click.echo(f"{row['rank']:2} {_plain(chunk.where)}  {_plain(', '.join(chunk.symbols))}")
@@ -41,6 +42,6 @@ def search_code(question: str, tree: str, *, k: int, model: str, as_json: bool) 
 
 
 def _plain(text: str) -> str:
-    from fastrecall.report.untrusted import visible
+    from fastrecall._visible import visible
 
     return visible(text, 160)

@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from fastrecall._term import note
+from fastrecall._term import let_go_of, note, open_standard_streams
 from fastrecall.cli._config import CONFIGURED, ConfigFile, option_defaults
 from fastrecall.errors import FastrecallError
 
@@ -136,11 +136,8 @@ def main(args: list[str] | None = None) -> None:
 
 def _run(args: list[str] | None) -> int:
     gc.set_threshold(*_GARBAGE_THRESHOLDS)
-    # Redirected output may have a narrow encoding (or lone surrogates to print): replace, not fail.
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure: Any = getattr(stream, "reconfigure", None)
-        if reconfigure:
-            reconfigure(errors="replace")
+    open_standard_streams()
+    _choose_encodings()
     try:
         with _termination_is_an_exception():
             code = app.main(args=args, prog_name="fastrecall", standalone_mode=False)
@@ -148,7 +145,10 @@ def _run(args: list[str] | None) -> int:
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.ClickException as error:
-        error.show()
+        try:
+            error.show()
+        except OSError:
+            let_go_of(sys.stderr)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         note("interrupted; what was finished is kept")
@@ -160,16 +160,27 @@ def _run(args: list[str] | None) -> int:
         note(f"error: {error}")
         return 2
     except BrokenPipeError:
-        _let_go_of_stdout()
+        let_go_of(sys.stdout)
         return 0
     except (MemoryError, ImportError, OSError, RuntimeError) as error:
         sentence = _machine_failure(error)
         if sentence is None:
             raise
         note(f"error: {sentence}")
-        _let_go_of_stdout()
+        let_go_of(sys.stdout)
         return 2
     return code if isinstance(code, int) else 0
+
+
+def _choose_encodings() -> None:
+    """Data for a file or a program is UTF-8; what a stream cannot print is replaced, no failure."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure: Any = getattr(stream, "reconfigure", None)
+        if reconfigure:
+            reconfigure(errors="replace")
+            is_data = stream is sys.stdout and not stream.isatty()
+            if is_data and not os.environ.get("PYTHONIOENCODING"):
+                reconfigure(encoding="utf-8")
 
 
 class _Terminated(BaseException):
@@ -209,11 +220,3 @@ def _machine_failure(error: Exception) -> str | None:
     if isinstance(error, OSError):
         return f"{error.filename or 'cannot write the output'}: {error.strerror or error}"
     return None
-
-
-def _let_go_of_stdout() -> None:
-    """Keep the interpreter from complaining at exit of what cannot be written (`| head`)."""
-    try:
-        sys.stdout.flush()
-    except (OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

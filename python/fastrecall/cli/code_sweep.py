@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ import click
 from fastrecall.cli._code import code_options, described, read_code
 from fastrecall.cli._config import config_file
 from fastrecall.cli._options import model_options
+from fastrecall.cli._output import print_json
 from fastrecall.cli._reasoning import replay_option
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def command(
         note(f"{len(records)} records in {folder}")
     rows: list[dict[str, Any]] = against_base(records, places=PLACES)
     if as_json:
-        print(json.dumps(rows, ensure_ascii=False, indent=1))
+        print_json(rows)
     else:
         width, color = output_width()
         sys.stdout.write(render_reasoning_sweep(rows, places=PLACES, width=width, color=color))

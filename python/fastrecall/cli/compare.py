@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
+
+from fastrecall.cli._output import print_json
 
 
 @click.command("compare")
@@ -25,7 +26,7 @@ def command(first: str, second: str, anyway: bool, as_json: bool) -> None:
 
     comparison = Record.load(first).compare(Record.load(second), anyway=anyway)
     if as_json:
-        print(json.dumps(comparison, ensure_ascii=False, indent=1))
+        print_json(comparison)
     else:
         width, color = output_width()
         sys.stdout.write(render_comparison(comparison, width=width, color=color))

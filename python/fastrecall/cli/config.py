@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fastrecall.cli._config import config_file
+from fastrecall.cli._output import print_json, write_json
 from fastrecall.config import PROJECT_FILE
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def show(as_json: bool) -> None:
     tables = _tables(config)
     if as_json:
         places = [{"path": str(place.path), "state": place.state} for place in config.tried]
-        click.echo(json.dumps({"files": places, "settings": tables}, ensure_ascii=False, indent=1))
+        print_json({"files": places, "settings": tables})
         return
     for place in config.tried:
         click.echo(f"# {place.path}: {place.state}")
@@ -60,7 +61,7 @@ def show(as_json: bool) -> None:
         click.echo(f"\n[{name}]")
         for key, value in table.items():
             # JSON's texts, numbers, booleans and lists of texts are TOML's.
-            click.echo(f"{key} = {json.dumps(value, ensure_ascii=False)}")
+            write_json(f"{key} = {json.dumps(value, ensure_ascii=False)}\n")
 
 
 def _tables(config: Config) -> dict[str, dict[str, Any]]:

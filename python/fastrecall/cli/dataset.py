@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
+
+from fastrecall.cli._output import print_json
 
 
 @click.command("dataset")
@@ -74,7 +75,7 @@ def command(
             "notes": written.notes,
             "folder": str(folder),
         }
-        click.echo(json.dumps(about, indent=1, ensure_ascii=False))
+        print_json(about)
         return
     click.echo(
         f"{written.name}: {cut.kept_issues:,} issues, {cut.kept_prs:,} PRs, "

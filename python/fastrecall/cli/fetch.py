@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from fastrecall.cli._output import print_json
 
 if TYPE_CHECKING:
     from fastrecall.corpus.fetch import Manifest, Store
@@ -78,7 +79,7 @@ def command(
         done = _from_github(repositories, org, api_url, comments=comments, commits=commits)
     rows = [_row(manifest, store) for manifest, store in done]
     if as_json:
-        click.echo(json.dumps(rows, indent=1))
+        print_json(rows)
         return
     for row in rows:
         click.echo(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import click
+
+from fastrecall.cli._output import print_json
 
 
 @click.command("grep")
@@ -23,13 +23,13 @@ def command(pattern: str, path: str, language: str | None, as_json: bool) -> Non
     from dataclasses import asdict
 
     from fastrecall._term import note
+    from fastrecall._visible import visible
     from fastrecall.report.format import plural
-    from fastrecall.report.untrusted import visible
     from fastrecall.search.grep import structural_search
 
     matches = structural_search(pattern, path, language=language)
     if as_json:
-        click.echo(json.dumps([asdict(match) for match in matches], ensure_ascii=False, indent=1))
+        print_json([asdict(match) for match in matches])
         return
     for match in matches:
         first, _, rest = match.text.partition("\n")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from fastrecall.cli._options import model_options, parse_links, window_options
+from fastrecall.cli._output import print_json
 
 
 @click.command("index")
@@ -59,7 +59,7 @@ def command(
         "bytes": size,
     }
     if as_json:
-        click.echo(json.dumps({**built, "folder": str(folder)}, indent=1, ensure_ascii=False))
+        print_json({**built, "folder": str(folder)})
         return
     click.echo(
         f"{built['name']}: {built['issues']:,} issues, {built['prs']:,} PRs, {built['links']:,} "

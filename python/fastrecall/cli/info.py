@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import sys
 
 import click
 
 from fastrecall.cli._config import config_file
+from fastrecall.cli._output import print_json
 
 PACKAGES = ("numpy", "pyarrow", "onnxruntime", "tokenizers")
 
@@ -19,7 +19,7 @@ def command(as_json: bool) -> None:
     """Show versions, instruction sets, threads, folders, settings files and build flags."""
     facts = _facts()
     if as_json:
-        click.echo(json.dumps(facts, indent=2))
+        print_json(facts)
         return
     width = max(map(len, facts))
     for name, value in facts.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fastrecall.cli._options import corpus_options, parse_links, read_corpus
+from fastrecall.cli._output import print_json
 from fastrecall.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def command(links: str, listed: bool, as_json: bool, **where: Any) -> None:
                 side: [_refs(corpus, pair) for pair in pairs]
                 for side, pairs in changed._asdict().items()
             }
-        print(json.dumps(overlap, ensure_ascii=False, indent=1))
+        print_json(overlap)
         return
     width, color = output_width()
     sys.stdout.write(render_links(overlap, width=width, color=color))
@@ -64,7 +64,7 @@ def _refs(corpus: Corpus, pair: tuple[int, int]) -> dict[str, str]:
 
 
 def _lines(corpus: Corpus, pairs: Iterable[tuple[int, int]]) -> Iterable[str]:
-    from fastrecall.report.untrusted import visible
+    from fastrecall._visible import visible
 
     for pair in pairs:
         told = {name: visible(text, 120) for name, text in _refs(corpus, pair).items()}

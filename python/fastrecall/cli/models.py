@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from fastrecall.cli._output import print_json
 
 if TYPE_CHECKING:
     from fastrecall.embedding import ModelInfo
@@ -28,7 +29,7 @@ def command(fetch: str | None, as_json: bool) -> None:
         return
     rows = [_row(model) for model in list_models()]
     if as_json:
-        click.echo(json.dumps(rows, indent=1))
+        print_json(rows)
         return
     for row in rows:
         place = row["path"] or ("built in" if row["available"] else "not here")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from fastrecall.cli._output import print_json
 
 if TYPE_CHECKING:
     from fastrecall.study.reproduce import Published
@@ -69,7 +70,7 @@ def command(
         record.save(out)
         note(f"record written to {out}")
     if as_json:
-        print(json.dumps(document, ensure_ascii=False, indent=1))
+        print_json(document)
     else:
         width, color = output_width()
         sys.stdout.write(render_reproduction(document, width=width, color=color))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
+
+from fastrecall.cli._output import print_json
 
 DEFAULT_METRICS = ("hit@1", "hit@10", "mrr", "ndcg@10", "recall@10", "map")
 
@@ -44,7 +45,7 @@ def command(run_file: str, qrels_file: str, names: tuple[str, ...], as_json: boo
         for metric, estimate in scores.estimates().items()
     ]
     if as_json:
-        print(json.dumps(rows, ensure_ascii=False, indent=1))
+        print_json(rows)
     else:
         width, color = output_width()
         sys.stdout.write(render_scores(rows, width=width, color=color))

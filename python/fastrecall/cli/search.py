@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fastrecall.cli._config import config_file
+from fastrecall.cli._output import print_json
 
 if TYPE_CHECKING:
     from fastrecall.search.answer import Answer, Answers
@@ -92,9 +92,7 @@ def command(
     answers = ask(index, symptom, k=k, filters=filters)
     if as_json:
         corpus_block = index.manifest.corpus
-        print(
-            json.dumps({"corpus": corpus_block, **answers.as_dict()}, ensure_ascii=False, indent=1)
-        )
+        print_json({"corpus": corpus_block, **answers.as_dict()})
         return
     if answers.nothing:
         note(answers.nothing)
@@ -136,7 +134,7 @@ def _lines(answers: Answers, explain: bool) -> Iterator[str]:
 
 
 def _told(rank: int, answer: Answer, explain: bool) -> Iterator[str]:
-    from fastrecall.report.untrusted import visible
+    from fastrecall._visible import visible
     from fastrecall.search.answer import state_of
     from fastrecall.search.when import day_of
 

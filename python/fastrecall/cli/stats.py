@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Any
 
 import click
 
 from fastrecall.cli._options import UNCUT, model_options, parse_links
+from fastrecall.cli._output import print_json
 from fastrecall.types import LINK_SOURCES
 
 
@@ -79,7 +79,7 @@ def command(
             file.write(render_stats_html(stats))
         note(f"page written to {html}")
     if as_json:
-        print(json.dumps(stats, ensure_ascii=False, indent=1))
+        print_json(stats)
     else:
         width, color = output_width()
         sys.stdout.write(render_stats(stats, width=width, color=color))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from fastrecall.cli._options import (
     parse_links,
     read_corpus,
 )
+from fastrecall.cli._output import print_json
 
 
 @click.command("sweep")
@@ -84,7 +84,7 @@ def command(
     rows = rank_points(results, protocol=protocol, arm=arm)
     note(f"{len(results)} records in {folder}")
     if as_json:
-        print(json.dumps(rows, ensure_ascii=False, indent=1))
+        print_json(rows)
     else:
         width, color = output_width()
         sys.stdout.write(render_sweep(rows, ranked_by=rank_by, width=width, color=color))

@@ -5,13 +5,23 @@ from __future__ import annotations
 import io
 from typing import Any
 
+from fastrecall._visible import visible_lines
+
 
 def text_console(width: int, color: bool) -> tuple[Any, io.StringIO]:
-    """A rich console that writes to memory, and that memory."""
+    """A rich console that writes to memory, and that memory.
+
+    What is printed may hold texts of strangers: nothing in them hides, reorders or commands.
+    """
     from rich.console import Console
+    from rich.text import Text
+
+    class Harmless(Console):
+        def render_str(self, text: str, *args: Any, **options: Any) -> Text:
+            return super().render_str(visible_lines(text), *args, **options)
 
     out = io.StringIO()
-    console = Console(
+    console = Harmless(
         file=out,
         width=width,
         force_terminal=color,

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from fastrecall._visible import visible
 from fastrecall.report.cautions import cautions
 from fastrecall.report.format import bounds, p_value, percent, plural, points, sentence, share
 from fastrecall.report.gains import told_gains
 from fastrecall.report.reading import not_yet, reading_aid
-from fastrecall.report.untrusted import visible
 
 
 def render_markdown(record: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 
-from fastrecall.report.untrusted import visible
+from fastrecall._visible import visible
 from fastrecall.search.redaction import redact
 
 MOST_BYTES = 5200
