@@ -22,6 +22,7 @@ FLOORS = (
         "_lazy",
         "_lock",
         "_memory",
+        "_on_demand",
         "_ragged",
         "_term",
         "_threads",

@@ -11,6 +11,8 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from fastrecall._on_demand import OnDemand
+
 Ids: TypeAlias = npt.NDArray[np.int32]
 """Node ids; -1 fills the places past the end of a ranking."""
 
@@ -197,7 +199,7 @@ _PR = 1 << 31
 _NUMBER = _PR - 1
 
 
-class LazyTickets(Sequence[Ticket]):
+class LazyTickets(OnDemand[Ticket]):
     """Tickets that stay in files and are read when they are asked for.
 
     Going through them in node order reads each once; ``columns`` tells what needs no reading.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Literal, TypeAlias, get_args, overload
+from typing import Literal, TypeAlias, get_args
 
+from fastrecall._on_demand import OnDemand
 from fastrecall.errors import InputError
 from fastrecall.types import Corpus, LazyTickets, Ticket
 
@@ -39,7 +40,7 @@ def node_texts(corpus: Corpus, *, untitled: Collection[int] = ()) -> Sequence[st
     return texts if isinstance(corpus.tickets, LazyTickets) else list(texts)
 
 
-class NodeTexts(Sequence[str]):
+class NodeTexts(OnDemand[str]):
     """The texts that `node_texts` tells of."""
 
     def __init__(self, tickets: Sequence[Ticket], untitled: Collection[int] = ()) -> None:
@@ -49,14 +50,9 @@ class NodeTexts(Sequence[str]):
     def __len__(self) -> int:
         return len(self._tickets)
 
-    @overload
-    def __getitem__(self, node: int) -> str: ...
-    @overload
-    def __getitem__(self, node: slice) -> Sequence[str]: ...
-    def __getitem__(self, node: int | slice) -> str | Sequence[str]:
-        if isinstance(node, slice):
-            return [self[one] for one in range(*node.indices(len(self)))]
-        return self._text(range(len(self))[node], self._tickets[node])
+    def item(self, at: int) -> str:
+        """See `OnDemand`."""
+        return self._text(at, self._tickets[at])
 
     def __iter__(self) -> Iterator[str]:
         return map(self._text, range(len(self)), self._tickets)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import zlib
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -98,18 +98,8 @@ class DatasetTickets(LazyTickets):
     def __len__(self) -> int:
         return self._starts[-1]
 
-    @overload
-    def __getitem__(self, node: int) -> Ticket: ...
-    @overload
-    def __getitem__(self, node: slice) -> Sequence[Ticket]: ...
-    def __getitem__(self, node: int | slice) -> Ticket | Sequence[Ticket]:
-        if isinstance(node, slice):
-            return [self[one] for one in range(*node.indices(len(self)))]
-        at = int(node)
-        if at < 0:
-            at += len(self)
-        if not 0 <= at < len(self):
-            raise IndexError(f"ticket {node} of {len(self)}")
+    def item(self, at: int) -> Ticket:
+        """See `OnDemand`."""
         file = bisect_right(self._starts, at) - 1
         group, row = divmod(at - self._starts[file], BLOCK)
         return self._block(file, group)[row]

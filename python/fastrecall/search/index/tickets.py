@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fastrecall._on_demand import OnDemand
 from fastrecall.search.index.folder import Arrays
 from fastrecall.search.index.strings import Strings, coded, packed
 from fastrecall.types import Corpus, Kind, Ticket
@@ -42,7 +43,7 @@ def _string_arrays(name: str, strings: Sequence[str]) -> Arrays:
     return {f"{name}_bytes": blob, f"{name}_ends": ends}
 
 
-class StoredTickets(Sequence[Ticket]):
+class StoredTickets(OnDemand[Ticket]):
     """The tickets of an index, in node order, with what search needs of them.
 
     Bodies end after `BODY_KEPT` characters; labels, comments, branches and commits are not kept.
@@ -60,19 +61,17 @@ class StoredTickets(Sequence[Ticket]):
     def __len__(self) -> int:
         return len(self.is_pr)
 
-    def __getitem__(self, node: Any) -> Any:
-        if isinstance(node, slice):
-            return [self[one] for one in range(*node.indices(len(self)))]
-        node = int(node)
-        texts = {name: self._strings[name][node] for name in _TEXTS}
+    def item(self, at: int) -> Ticket:
+        """See `OnDemand`."""
+        texts: dict[str, Any] = {name: self._strings[name][at] for name in _TEXTS}
         for name in _NAMES:
-            texts[name] = self._strings[name][int(self._arrays[f"{name}_code"][node])]
+            texts[name] = self._strings[name][int(self._arrays[f"{name}_code"][at])]
         return Ticket(
-            kind="pr" if self.is_pr[node] else "issue",
-            number=int(self._arrays["number"][node]),
-            created_at=int(self.created_at[node]),
-            closed_at=self._moment("closed_at", node),
-            merged_at=self._moment("merged_at", node),
+            kind="pr" if self.is_pr[at] else "issue",
+            number=int(self._arrays["number"][at]),
+            created_at=int(self.created_at[at]),
+            closed_at=self._moment("closed_at", at),
+            merged_at=self._moment("merged_at", at),
             **texts,
         )
 
