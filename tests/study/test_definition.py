@@ -98,6 +98,7 @@ def test_every_place_of_every_arm(seed: int, options: dict[str, Any]) -> None:
     agree(evaluation, world, "fake")
 
 
+@pytest.mark.slow
 def test_every_place_on_real_issues(corpora: Path) -> None:
     """No issue of the corpora names the one it repeats, so some are made to."""
     known = load_corpus(corpora / "tls13-spec")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fastrecall._visible import visible
 from fastrecall.report.console import finished, text_console
 from fastrecall.report.format import plural
 from fastrecall.report.stats_sections import Block, Table, stats_sections
@@ -39,7 +40,7 @@ def _print_table(console: Any, shown: Table) -> None:
     from rich.cells import cell_len
     from rich.table import Table as TextTable
 
-    cells = [[_one_line(cell) for cell in row] for row in shown.rows]
+    cells = [list(map(visible, row)) for row in shown.rows]
     columns = list(zip(shown.headings, *cells, strict=True))
     widths = [max(map(cell_len, column)) for column in columns]
     left = console.width - sum(width + _GAP for width in widths[:-1])
@@ -50,8 +51,3 @@ def _print_table(console: Any, shown: Table) -> None:
     for row in cells:
         table.add_row(*row)
     console.print(table)
-
-
-def _one_line(text: str) -> str:
-    """Text of strangers: printable, on one line."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
