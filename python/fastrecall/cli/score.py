@@ -41,7 +41,7 @@ def command(run_file: str, qrels_file: str, names: tuple[str, ...], as_json: boo
         if queries:
             note(f"{len(queries)} queries {what}: {', '.join(queries[:5])}")
     rows = [
-        {"metric": str(metric), **estimate._asdict()}
+        {"metric": str(metric), **estimate.as_dict()}
         for metric, estimate in scores.estimates().items()
     ]
     if as_json:

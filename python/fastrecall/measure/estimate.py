@@ -25,6 +25,17 @@ class Estimate(NamedTuple):
     queries: int
     hits: int | None
 
+    def as_dict(self) -> dict[str, float | int | None]:
+        """Plain values, as JSON holds them: None where nothing is known.
+
+        >>> Estimate(1.0, math.nan, math.nan, 1, 1, None).as_dict()["low"] is None
+        True
+        """
+        return {
+            name: None if isinstance(value, float) and math.isnan(value) else value
+            for name, value in self._asdict().items()
+        }
+
 
 def estimate(metric: Metric, found: Found, *, samples: int = 10_000, seed: int = 0) -> Estimate:
     """The mean of *metric* with the interval that suits it.

@@ -19,8 +19,8 @@ def render_scores(rows: Sequence[Mapping[str, Any]], *, width: int, color: bool)
     for row in rows:
         table.add_row(
             row["metric"],
-            f"{row['mean']:.4f}",
-            f"[{row['low']:.4f}–{row['high']:.4f}]",
+            "–" if row["mean"] is None else f"{row['mean']:.4f}",
+            "–" if row["low"] is None else f"[{row['low']:.4f}–{row['high']:.4f}]",
             str(row["n"]),
             str(row["queries"]),
         )
