@@ -13,7 +13,7 @@ import fastrecall as fr
 from fastrecall.corpus import node_texts, write_dataset
 from fastrecall.execution import Executor, LocalExecutor, RayExecutor
 from fastrecall.execution.base import Result, Shared, Task
-from fastrecall.search.blocks import bm25, exact
+from fastrecall.search.blocks import counting, exact
 from fastrecall.types import Corpus
 
 CORPUS = "demo:1500"
@@ -25,7 +25,7 @@ Anything = TypeVar("Anything")
 def many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts so small that a small corpus has several; only who hands out tasks reads these."""
     monkeypatch.setattr(exact, "ROWS_OF_TASK", 400)
-    monkeypatch.setattr(bm25, "TEXTS_OF_TASK", 400)
+    monkeypatch.setattr(counting, "TEXTS_OF_TASK", 400)
 
 
 @pytest.fixture(scope="module")

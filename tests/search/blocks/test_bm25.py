@@ -15,7 +15,6 @@ from fastrecall import _core
 from fastrecall.errors import CacheError, InputError
 from fastrecall.search import tokens
 from fastrecall.search.blocks import BlockedBM25, counting
-from fastrecall.search.blocks import bm25 as module
 from fastrecall.search.bm25 import BM25, posting_lists
 
 VOCABULARY = [f"w{i}" for i in range(40)] + ["fooBar", "a::b", "x_y", "1.3", "死锁", "é", "#12"]
@@ -39,7 +38,7 @@ def cut(monkeypatch):
 
     def into(block, task=10**9):
         monkeypatch.setattr(counting, "_bytes_to_count", lambda _: 10**6 // max(1, block))
-        monkeypatch.setattr(module, "TEXTS_OF_TASK", max(1, task))
+        monkeypatch.setattr(counting, "TEXTS_OF_TASK", max(1, task))
 
     return into
 

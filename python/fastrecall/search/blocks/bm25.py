@@ -22,16 +22,14 @@ import numpy as np
 import numpy.typing as npt
 
 from fastrecall import _core
-from fastrecall._files import remove_leftovers
 from fastrecall._memory import parse_bytes
 from fastrecall._ragged import IdLists
 from fastrecall._term import progress
 from fastrecall.errors import InputError
 from fastrecall.execution import Executor, LocalExecutor
 from fastrecall.search import tokens
-from fastrecall.search.blocks.counting import Block, Counting, count_texts
+from fastrecall.search.blocks.counting import Block, Counting, count_all
 from fastrecall.search.blocks.parts import (
-    LEFT_ALONE_S,
     Flags,
     IdsOfQueries,
     checked_flags,
@@ -50,9 +48,6 @@ from fastrecall.types import Ids, Scores
 
 Counts = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]
 """Of all texts that exist for each query: how many, their terms by field, holders of each term."""
-
-TEXTS_OF_TASK = 1 << 16
-"""Texts that a task counts, in as many blocks as its memory asks for."""
 
 
 class BlockedBM25:
@@ -115,14 +110,8 @@ class BlockedBM25:
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         # Tasks may run where another folder is the current one.
         place = Path(folder).absolute()
-        remove_leftovers(place, "postings-*", idle_s=LEFT_ALONE_S)
         counting = Counting(fields, weights or {}, terms, mask_references, place, self._memory)
-        tasks = ranges(0, self._size, TEXTS_OF_TASK)
-        self._blocks: list[Block] = []
-        with progress("counting words", len(tasks)) as advance:
-            for blocks in self._executor.map(count_texts, tasks, shared=counting):
-                self._blocks += blocks
-                advance(1)
+        self._blocks = count_all(counting, self._executor)
 
     def __len__(self) -> int:
         return self._size

@@ -8,11 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from fastrecall._files import remove_leftovers
+from fastrecall._term import progress
 from fastrecall.errors import InputError
-from fastrecall.search.blocks.parts import Range, ranges
+from fastrecall.execution import Executor
+from fastrecall.search.blocks.parts import LEFT_ALONE_S, Range, ranges
 from fastrecall.search.blocks.postings import PostingFile
 from fastrecall.search.bm25 import Terms, posting_lists
 from fastrecall.search.index.strings import packed
+
+TEXTS_OF_TASK = 1 << 16
+"""Texts that a task counts, in as many blocks as its memory asks for."""
 
 Texts = dict[str, list[str]]
 """Some texts, by field."""
@@ -43,6 +49,22 @@ class Block(NamedTuple):
 
     rows: Range
     file: PostingFile
+
+
+def count_all(counting: Counting, executor: Executor) -> list[Block]:
+    """Count all texts, in tasks of so many that handing them out costs nothing beside.
+
+    Raises:
+        InputError, CacheError: as `count_texts`.
+    """
+    remove_leftovers(counting.folder, "postings-*", idle_s=LEFT_ALONE_S)
+    blocks: list[Block] = []
+    tasks = ranges(0, len(next(iter(counting.fields.values()))), TEXTS_OF_TASK)
+    with progress("counting words", len(tasks)) as advance:
+        for counted in executor.map(count_texts, tasks, shared=counting):
+            blocks += counted
+            advance(1)
+    return blocks
 
 
 def count_texts(counting: Counting, task: Range, threads: int) -> list[Block]:

@@ -89,14 +89,34 @@ class PostingFile:
             with self.path.open("rb") as file:
                 return self._asked(file, terms)
         except OSError as error:
-            raise CacheError(f"cannot read {self.path} any more: {error}") from error
+            raise self._gone(error) from error
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """All arrays of the block, mapped; ``lengths`` ``[fields, nodes]``.
+
+        Raises:
+            CacheError: see `read`.
+        """
+        arrays = dict[str, npt.NDArray[Any]]()
+        try:
+            with self.path.open("rb") as file:
+                sizes = self._sizes(file)
+                at = file.tell()
+            for name, kind in _SECTIONS:
+                size = sizes[name]
+                # What is empty cannot be mapped.
+                arrays[name] = (
+                    np.memmap(self.path, kind, "r", at, (size,)) if size else np.empty(0, kind)
+                )
+                at += arrays[name].nbytes
+        except ValueError as error:
+            raise self._shorter() from error
+        except OSError as error:
+            raise self._gone(error) from error
+        arrays["lengths"] = arrays["lengths"].reshape(len(arrays["weights"]), self.texts)
+        return arrays
 
     def _asked(self, file: BinaryIO, terms: Sequence[str]) -> PostingLists:
-        if file.read(2 * _DIGEST)[_DIGEST:] != self.key:
-            raise CacheError(
-                f"{self.path} does not hold what was counted any more; give each index a folder of "
-                "its own, and start again"
-            )
         sizes = self._sizes(file)
         starts, whole = dict[str, int](), dict[str, npt.NDArray[Any]]()
         for name, kind in _SECTIONS:
@@ -124,8 +144,15 @@ class PostingFile:
         return PostingLists(offsets, nodes, counts, lengths, weights)
 
     def _sizes(self, file: BinaryIO) -> dict[str, int]:
-        """How many values each array has: what the engine does not look at, and what asks for
-        memory."""
+        """How many values each array has, of the file that this one is meant to be.
+
+        Looked at is what the engine does not look at, and what asks for memory.
+        """
+        if file.read(2 * _DIGEST)[_DIGEST:] != self.key:
+            raise CacheError(
+                f"{self.path} does not hold what was counted any more; give each index a folder of "
+                "its own, and start again"
+            )
         values = self._values(file, "<i8", len(_SECTIONS)).tolist()
         sizes = {name: size for (name, _), size in zip(_SECTIONS, values, strict=True)}
         terms, fields = sizes["ends"], sizes["weights"]
@@ -154,11 +181,14 @@ class PostingFile:
         """The error for a file whose digest fits, and that nobody can have written so."""
         return CacheError(f"{self.path} is damaged: {what}; remove it and start again")
 
-    def _shorter(self) -> CacheError:
-        return CacheError(f"{self.path} has become shorter since it was written; start again")
-
     def _values(self, file: BinaryIO, kind: str, size: int) -> npt.NDArray[Any]:
         values = np.fromfile(file, kind, size)
         if values.size != size:
             raise self._shorter()
         return values
+
+    def _shorter(self) -> CacheError:
+        return CacheError(f"{self.path} has become shorter since it was written; start again")
+
+    def _gone(self, error: OSError) -> CacheError:
+        return CacheError(f"cannot read {self.path} any more: {error}")
