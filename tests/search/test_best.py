@@ -18,7 +18,7 @@ from fastrecall.errors import InputError
 from fastrecall.search import best as arm
 from fastrecall.search import tokens
 from fastrecall.search.best import Best
-from fastrecall.search.best_parts import TITLE_COUNTS, best_parts
+from fastrecall.search.best_parts import FIELD_WEIGHTS, best_parts
 from fastrecall.search.bm25 import BM25
 from fastrecall.search.mentions import find_mentions
 from fastrecall.types import Ticket
@@ -49,7 +49,7 @@ class Case:
     def words(self):
         return BM25(
             {"title": self.titles, "body": self.bodies},
-            weights={"title": TITLE_COUNTS},
+            weights=FIELD_WEIGHTS,
             terms=tokens.stems,
         )
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import fastrecall as fr
-from fastrecall.corpus import find_links, make_corpus, node_texts
+from fastrecall.corpus import find_links, make_corpus, node_texts, write_dataset
+from fastrecall.corpus.table import to_table
 from fastrecall.embedding import ModelInfo
 from fastrecall.errors import CacheError, ModelError
+from fastrecall.execution import LocalExecutor
 from fastrecall.graph import Graph, closing_edges
 from fastrecall.search.answer import Filters
 from fastrecall.search.arms import ARMS, Finder, Queries, Reach
@@ -142,6 +148,45 @@ def test_a_new_build_takes_the_place_of_the_old_one_that_stays_readable(tmp_path
     assert len(list(tmp_path.glob("build-*"))) == 1
 
 
+class FarAway(LocalExecutor):
+    """Sends everything through pickle."""
+
+    def map(self, function: Any, tasks: Iterable[Any], *, shared: Any) -> Iterator[Any]:
+        there = pickle.loads(pickle.dumps(shared))
+        for task in tasks:
+            yield pickle.loads(pickle.dumps(function(there, task, 1)))
+
+
+@pytest.mark.parametrize("most", [100, 100_000])
+@pytest.mark.parametrize("options", [{"memory": "256MB"}, {"executor": FarAway(threads=1)}])
+def test_an_index_built_from_files_is_the_same_to_the_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, options: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(place_room, "BEST_UP_TO", most)
+    made = [
+        replace(ticket, title=f"{ticket.title} {SECRET}", body="") if node % 9 == 0 else ticket
+        for node, ticket in enumerate(fr.load_corpus("demo:600").tickets)
+    ]
+    known = make_corpus(made, name="demo")
+    (tmp_path / "tickets").mkdir()
+    pq.write_table(to_table(made), tmp_path / "tickets" / "all.parquet")
+    stored = write_dataset(tmp_path / "tickets", tmp_path / "set", author_filter=None)
+    assert stored.fingerprint == known.fingerprint
+    build(tmp_path / "known", known)
+    fr.build_index(stored, tmp_path / "stored", model="fake", cache=False, **options)
+    names = files_of(tmp_path / "known")
+    assert [Path(name).name for name in files_of(tmp_path / "stored")] == [
+        Path(name).name for name in names
+    ]
+    for name in names[1:]:
+        [whole], [bounded] = (
+            (tmp_path / place).glob(f"build-*/{Path(name).name}") for place in ("known", "stored")
+        )
+        assert bounded.read_bytes() == whole.read_bytes(), name
+    [bounded] = (tmp_path / "stored").glob("build-*")
+    assert {path.name for path in bounded.iterdir()} == {Path(name).name for name in names[1:]}
+
+
 def test_a_build_that_fails_leaves_the_old_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,7 +196,7 @@ def test_a_build_that_fails_leaves_the_old_index(
     def fail(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(building, "sampled_nodes", fail)
+    monkeypatch.setattr(building, "sampled", fail)
     with pytest.raises(MemoryError):
         build(tmp_path, tickets(6))
     assert sorted(tmp_path.rglob("*")) == before

@@ -15,6 +15,13 @@ from fastrecall.errors import InputError
 if TYPE_CHECKING:
     from fastrecall.execution import Executor
 
+memory_option = click.option(
+    "--memory",
+    metavar="AMOUNT",
+    help="Keep texts and vectors in files, and hold no more than this (with --executor, in each "
+    "task), such as 4GB.",
+)
+
 executor_options = stack(
     click.option(
         "--executor",

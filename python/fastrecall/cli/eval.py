@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fastrecall.cli._executor import chosen_executor, executor_options
+from fastrecall.cli._executor import chosen_executor, executor_options, memory_option
 from fastrecall.cli._gates import gate_options, judge
 from fastrecall.cli._options import (
     UNCUT,
@@ -35,12 +35,7 @@ if TYPE_CHECKING:
 @asking_options
 @click.option("--arm", "arms", multiple=True, metavar="NAME", help="Only these arms; repeatable.")
 @model_options
-@click.option(
-    "--memory",
-    metavar="AMOUNT",
-    help="Keep texts and vectors in files, and hold no more than this (with --executor, in each "
-    "task), such as 4GB.",
-)
+@memory_option
 @click.option(
     "--vectors",
     "vectors_place",

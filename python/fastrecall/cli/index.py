@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from fastrecall.cli._executor import chosen_executor, executor_options, memory_option
 from fastrecall.cli._options import model_options, parse_links, window_options
 from fastrecall.cli._output import print_json
 
@@ -25,6 +26,8 @@ from fastrecall.cli._output import print_json
 )
 @window_options
 @model_options
+@memory_option
+@executor_options
 @click.option("--json", "as_json", is_flag=True, help="Print what was built as JSON.")
 def command(
     corpus: str,
@@ -32,25 +35,31 @@ def command(
     links: str,
     author_filter: str | None,
     no_cache: bool,
+    executor_name: str | None,
+    address: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Write the index of CORPUS: what `search`, `serve` and `hook` open in milliseconds.
 
-    CORPUS is a folder, a file, OWNER/NAME as `fastrecall fetch` brought it, or demo. An index that
-    is there stays in use until the new one is whole.
+    CORPUS is a folder, a file, OWNER/NAME as `fastrecall fetch` brought it, what `fastrecall
+    dataset` wrote, or demo. An index that is there stays in use until the new one is whole.
     """
     from fastrecall.corpus import AUTHOR_FILTER
     from fastrecall.search.index.source import index_corpus
 
-    folder, manifest = index_corpus(
-        corpus,
-        None if out is None else Path(out),
-        links=parse_links(links),
-        author_filter=AUTHOR_FILTER if author_filter is None else author_filter or None,
-        cache=not no_cache,
-        **options,
-    )
+    with chosen_executor(
+        executor_name, address=address, threads=options["threads"], memory=options["memory"]
+    ) as executor:
+        folder, manifest = index_corpus(
+            corpus,
+            None if out is None else Path(out),
+            links=parse_links(links),
+            author_filter=AUTHOR_FILTER if author_filter is None else author_filter or None,
+            cache=not no_cache,
+            executor=executor,
+            **options,
+        )
     size = sum(size for size, _ in manifest.files.values())
     built = {
         **manifest.corpus,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -17,7 +17,7 @@ TITLE_CHARACTERS = 120
 BODY_CHARACTERS = 300
 """What is read of a ticket, as in the text of a node; more, in vectors of its own, adds nothing."""
 
-TITLE_COUNTS = 2.0
+FIELD_WEIGHTS = {"title": 2.0}
 """A word of a title counts as two of the body: flat from 1 to 4."""
 
 
@@ -56,23 +56,26 @@ def best_parts(
             f"Best: {len(titles)} titles, {len(bodies)} bodies, {len(is_pr)} kinds; "
             "expected one of each a node"
         )
-    order = prs_first(is_pr)
-    heads = [cut(titles[node], TITLE_CHARACTERS) for node in order]
-    rests = [cut(bodies[node], BODY_CHARACTERS) for node in order]
-    vectors = checked(embed(list(map(joined, heads, rests)), "passage"), len(heads))
-    lists, vocabulary = posting_lists(
-        {"title": heads, "body": rests}, weights={"title": TITLE_COUNTS}, terms=tokens.stems
-    )
+    fields = cut_texts(zip(titles, bodies, strict=True), is_pr=is_pr)
+    vectors = checked(embed(list(map(joined, *fields.values())), "passage"), len(titles))
+    lists, vocabulary = posting_lists(fields, weights=FIELD_WEIGHTS, terms=tokens.stems)
     return BestParts(vectors, lists), vocabulary
 
 
-def title_of_question(title: str) -> str:
-    """What is embedded of a question that is a title alone.
+def cut_texts(
+    texts: Iterable[tuple[str, str]], *, is_pr: npt.NDArray[np.bool_]
+) -> dict[str, list[str]]:
+    """What is read of titles and bodies, one of each a node: ``title`` and ``body``, PRs first.
 
-    >>> title_of_question("Crash as in #12")
-    'Crash as in'
+    >>> cut_texts([("Crash as in #1", "x"), ("Guard", "")], is_pr=np.array([False, True]))
+    {'title': ['Guard', 'Crash as in '], 'body': ['', 'x']}
     """
-    return cut(title, TITLE_CHARACTERS).strip()
+    cuts = [(cut(title, TITLE_CHARACTERS), cut(body, BODY_CHARACTERS)) for title, body in texts]
+    order = prs_first(is_pr).tolist()
+    return {
+        "title": [cuts[node][0] for node in order],
+        "body": [cuts[node][1] for node in order],
+    }
 
 
 def prs_first(is_pr: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:

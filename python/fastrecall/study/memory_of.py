@@ -21,13 +21,9 @@ from fastrecall.embedding.stream import embed_to_dataset, model_identity
 from fastrecall.errors import InputError
 from fastrecall.execution import Executor
 from fastrecall.search.blocks.memory import BlockedMemory
+from fastrecall.search.blocks.room import share_of_search
 from fastrecall.search.memory import Memory, Searched
 from fastrecall.types import Corpus, Vectors, VectorSource
-
-LEAST_MEMORY = 1 << 28
-"""Bytes below which searches in blocks would be all overhead."""
-TASK_MEMORY = 1 << 30
-"""Bytes of each task, where an executor runs them and nobody said how much."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +113,7 @@ def memory_of(
             texts,
             _vectors(texts, embedding, folder, executor) if nodes is None else nodes,
             corpus.is_pr,
-            max(budget or TASK_MEMORY, LEAST_MEMORY) // 2,
+            share_of_search(budget),
             folder,
             neighbours,
             threads,

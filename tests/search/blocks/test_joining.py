@@ -46,7 +46,7 @@ def test_joined_blocks_are_what_is_counted_at_once(
     options = {"weights": {"title": 2.0}, "terms": tokens.stems}
     blocks = counted(fields, tmp_path, **options)
     assert len(blocks) == -(-17 // texts_of_block)
-    found = joining.joined(blocks)
+    found = joining.join_blocks(blocks)
     lists, vocabulary = posting_lists(fields, **options)
     terms = list(Strings(found.text, found.ends))
     assert terms == sorted(vocabulary)
@@ -58,7 +58,7 @@ def test_joined_blocks_are_what_is_counted_at_once(
 
 
 def test_texts_without_words_have_none(tmp_path):
-    found = joining.joined(counted({"text": ["", "  ", ""]}, tmp_path))
+    found = joining.join_blocks(counted({"text": ["", "  ", ""]}, tmp_path))
     assert found.lists.offsets.tolist() == [0]
     assert found.lists.lengths.tolist() == [[0, 0, 0]]
     assert len(found.text) == len(found.ends) == 0
@@ -76,4 +76,4 @@ def test_a_file_that_is_lost_is_told(tmp_path, damage):
     else:
         counted({"text": some_texts(9, 4)}, tmp_path)
     with pytest.raises(CacheError, match="postings-0"):
-        joining.joined(blocks)
+        joining.join_blocks(blocks)

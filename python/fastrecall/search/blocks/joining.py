@@ -30,7 +30,7 @@ class Words(NamedTuple):
     ends: Ends
 
 
-def joined(blocks: Sequence[Block]) -> Words:
+def join_blocks(blocks: Sequence[Block]) -> Words:
     """The words of all *blocks*, of which there is at least one, in the order of their texts.
 
     In memory are the result, 8 bytes for each text that holds a term, and 4 bytes for each term of

@@ -16,10 +16,26 @@ ROW_STEP = 16
 MANY_QUERIES = 256
 """From as many on, codes of one byte a value pay: making them costs what they save so many."""
 
+LEAST_MEMORY = 1 << 28
+"""Bytes below which searches in blocks would be all overhead."""
+TASK_MEMORY = 1 << 30
+"""Bytes of a task, where nobody said how much."""
+
 _QUERIES_AT_ONCE = 4096
 _LIST = 512 + 96  # pairs of one query that the engine keeps while it screens, at usual k
 _PAIR_LIST = 128
 _MOST_ROWS = 65536  # larger blocks gain nothing
+
+
+def share_of_search(memory: int | None) -> int:
+    """What a task may allocate, of all the *memory* it has: half of it.
+
+    The rest is for the interpreter, the model and what the caller holds.
+
+    >>> share_of_search(None), share_of_search(1)
+    (536870912, 134217728)
+    """
+    return max(memory or TASK_MEMORY, LEAST_MEMORY) // 2
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +26,11 @@ from fastrecall.errors import CacheError, InputError
 from fastrecall.search.hnsw import HNSW
 from fastrecall.search.index.checks import MisfitError, check_arrays
 from fastrecall.search.index.place import MANIFEST, Manifest, damaged, read_manifest
+from fastrecall.types import VectorSource
 
 _BUILD = "build-"
 _ANN = "ann.hnsw"
+_ROWS_AT_ONCE = 8192
 _ATTEMPTS = 3
 """How often opening starts anew when a new build has replaced the one that was being opened."""
 
@@ -41,6 +43,11 @@ class Build:
     def __init__(self, folder: Path, name: str) -> None:
         self._folder, self.name = folder, name
         self._files: dict[str, tuple[int, int]] = {}
+
+    @property
+    def scratch(self) -> Path:
+        """A folder for what is needed while building; it goes when the build is finished."""
+        return (self._folder / self.name / "scratch").absolute()
 
     def add(self, **arrays: npt.NDArray[Any]) -> None:
         """Write arrays, each into a file of its name.
@@ -55,6 +62,24 @@ class Build:
                 np.save(proven, np.ascontiguousarray(array), allow_pickle=False)
             self._files[path.name] = proven.size, proven.crc
 
+    def add_rows(self, name: str, source: VectorSource) -> None:
+        """Write vectors as an array ``[n, dim]``, some of them at a time.
+
+        Raises:
+            CacheError: the folder cannot be written.
+        """
+        path = self._folder / self.name / f"{name}.npy"
+        with atomic_write(path, binary=True) as file:
+            proven = _Proven(file)
+            np.lib.format.write_array_header_1_0(
+                cast("IO[bytes]", proven),
+                {"descr": "<f4", "fortran_order": False, "shape": (len(source), source.dim)},
+            )
+            for start in range(0, len(source), _ROWS_AT_ONCE):
+                rows = source.read(start, min(start + _ROWS_AT_ONCE, len(source)))
+                proven.write(rows.astype("<f4", copy=False).tobytes())
+        self._files[path.name] = proven.size, proven.crc
+
     def add_ann(self, index: HNSW) -> None:
         """Write the index for approximate search; it proves its own bytes."""
         path = self._folder / self.name / _ANN
@@ -63,6 +88,7 @@ class Build:
 
     def finish(self, manifest: Manifest) -> Manifest:
         """Make this build the one that counts; earlier ones go."""
+        shutil.rmtree(self.scratch, ignore_errors=True)
         whole = Manifest(
             **{**vars(manifest), "build": self.name, "files": dict(sorted(self._files.items()))}
         )

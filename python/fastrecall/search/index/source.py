@@ -12,6 +12,7 @@ from fastrecall.corpus import (
     corpus_files,
     load_corpus,
 )
+from fastrecall.execution import Executor
 from fastrecall.search.index.build import SERVED_LINKS, build_index
 from fastrecall.search.index.place import Manifest, changed_at, index_folder
 from fastrecall.types import LinkSource
@@ -28,6 +29,8 @@ def index_corpus(
     model: str = "minilm",
     threads: int | None = None,
     cache: bool | Path = True,
+    memory: int | str | None = None,
+    executor: Executor | None = None,
 ) -> tuple[Path, Manifest]:
     """Load the corpus that *source* names and write its index; returns where, and what it is.
 
@@ -52,6 +55,8 @@ def index_corpus(
         model=model,
         threads=threads,
         cache=cache,
+        memory=memory,
+        executor=executor,
         source=str(Path(source).resolve()) if Path(source).exists() else source,
         origins=[(str(path), stat.st_size, changed_at(stat)) for path, stat in origins],
     )

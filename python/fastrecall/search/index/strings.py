@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import overload
 
 import numpy as np
 import numpy.typing as npt
+
+from fastrecall.errors import CacheError
 
 Bytes = npt.NDArray[np.uint8]
 Ends = npt.NDArray[np.int64]
@@ -25,16 +29,86 @@ def packed(strings: Iterable[str]) -> tuple[Bytes, Ends]:
     return np.frombuffer(b"".join(parts), np.uint8), ends
 
 
-def coded(strings: Sequence[str]) -> tuple[list[str], npt.NDArray[np.int32]]:
-    """The distinct strings, sorted, and for each string its place among them.
+class PackedFile:
+    """`packed` for strings that come one by one and need not fit in memory.
 
-    >>> names, codes = coded(["b", "a", "b"])
-    >>> names, codes.tolist()
+    Raises:
+        CacheError: the file cannot be written.
+
+    >>> import tempfile
+    >>> with PackedFile(Path(tempfile.mkdtemp()) / "texts") as texts:
+    ...     texts.add("é")
+    ...     texts.add("ab")
+    >>> list(Strings(*texts.arrays()))
+    ['é', 'ab']
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._ends = array("q")
+        self._size = 0
+
+    def __enter__(self) -> PackedFile:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self._path.open("wb")
+        except OSError as error:
+            raise self._cannot_write(error) from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._file.close()
+        except OSError as error:
+            raise self._cannot_write(error) from error
+
+    def add(self, string: str) -> None:
+        """Take the next string."""
+        try:
+            self._size += self._file.write(string.encode("utf-8", "surrogatepass"))
+        except OSError as error:
+            raise self._cannot_write(error) from error
+        self._ends.append(self._size)
+
+    def arrays(self) -> tuple[Bytes, Ends]:
+        """The strings, mapped, and where each one ends."""
+        ends = np.array(self._ends, np.int64)
+        # What is empty cannot be mapped.
+        blob = np.memmap(self._path, np.uint8, "r") if self._size else np.empty(0, np.uint8)
+        return blob, ends
+
+    def _cannot_write(self, error: OSError) -> CacheError:
+        return CacheError(f"cannot write {self._path}: {error.strerror or error}")
+
+
+class Codes:
+    """Strings of which there are few different ones, as numbers.
+
+    >>> codes = Codes()
+    >>> for name in "bab":
+    ...     codes.add(name)
+    >>> codes.names, codes.array().tolist()
     (['a', 'b'], [1, 0, 1])
     """
-    names = sorted(set(strings))
-    place = {name: at for at, name in enumerate(names)}
-    return names, np.fromiter(map(place.__getitem__, strings), np.int32, len(strings))
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+        self._codes = array("i")
+
+    def add(self, string: str) -> None:
+        """Take the next string."""
+        self._codes.append(self._places.setdefault(string, len(self._places)))
+
+    @property
+    def names(self) -> list[str]:
+        """The different strings, sorted."""
+        return sorted(self._places)
+
+    def array(self) -> npt.NDArray[np.int32]:
+        """For each string its place among the names."""
+        rank = np.empty(len(self._places), np.int32)
+        rank[[self._places[name] for name in self.names]] = np.arange(len(rank))
+        return rank[np.array(self._codes, np.intp)]
 
 
 class Strings(Sequence[str]):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+from array import array
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,37 +13,45 @@ import numpy.typing as npt
 
 from fastrecall._on_demand import OnDemand
 from fastrecall.search.index.folder import Arrays
-from fastrecall.search.index.strings import Strings, coded, packed
+from fastrecall.search.index.strings import Codes, PackedFile, Strings, packed
 from fastrecall.types import Corpus, Kind, Ticket
 
 BODY_KEPT = 4000
 """Characters of a body that an index keeps, to quote from."""
 
-_NEVER = np.iinfo(np.int64).min
+_NEVER = int(np.iinfo(np.int64).min)
 _TEXTS = ("title", "body", "url")
 _NAMES = ("repo", "author", "state", "state_reason")
 
 
-def ticket_arrays(corpus: Corpus) -> Arrays:
-    """The columns of the corpus' tickets, by the names of their files."""
-    tickets = corpus.tickets
+def ticket_arrays(corpus: Corpus, scratch: Path) -> Arrays:
+    """The columns of the corpus' tickets, by the names of their files.
+
+    The tickets are gone through once; long texts are mapped from files in the folder *scratch*.
+
+    Raises:
+        CacheError: the folder cannot be written.
+    """
+    numbers = {name: array("q") for name in ("number", "closed_at", "merged_at")}
+    names = {name: Codes() for name in _NAMES}
+    with contextlib.ExitStack() as stack:
+        texts = {name: stack.enter_context(PackedFile(scratch / name)) for name in _TEXTS}
+        for ticket in corpus.tickets:
+            for name, values in numbers.items():
+                value = getattr(ticket, name)
+                values.append(_NEVER if value is None else value)
+            for name, codes in names.items():
+                codes.add(getattr(ticket, name))
+            for name, file in texts.items():
+                file.add(getattr(ticket, name)[:BODY_KEPT])
     arrays: Arrays = {"is_pr": corpus.is_pr, "created_at": corpus.created_at}
-    arrays["number"] = np.array([ticket.number for ticket in tickets], np.int64)
-    for name in ("closed_at", "merged_at"):
-        moments = [getattr(ticket, name) for ticket in tickets]
-        arrays[name] = np.array([_NEVER if at is None else at for at in moments], np.int64)
-    for name in _TEXTS:
-        strings = [getattr(ticket, name) for ticket in tickets]
-        arrays |= _string_arrays(name, [text[:BODY_KEPT] for text in strings])
-    for name in _NAMES:
-        names, arrays[f"{name}_code"] = coded([getattr(ticket, name) for ticket in tickets])
-        arrays |= _string_arrays(name, names)
+    arrays |= {name: np.array(values, np.int64) for name, values in numbers.items()}
+    for name, file in texts.items():
+        arrays[f"{name}_bytes"], arrays[f"{name}_ends"] = file.arrays()
+    for name, codes in names.items():
+        arrays[f"{name}_bytes"], arrays[f"{name}_ends"] = packed(codes.names)
+        arrays[f"{name}_code"] = codes.array()
     return arrays
-
-
-def _string_arrays(name: str, strings: Sequence[str]) -> Arrays:
-    blob, ends = packed(strings)
-    return {f"{name}_bytes": blob, f"{name}_ends": ends}
 
 
 class StoredTickets(OnDemand[Ticket]):
