@@ -127,7 +127,7 @@ def test_the_current_folder_is_the_project(tmp_path: Path, monkeypatch: pytest.M
         ("[index]", "[indx]", r"unknown key indx; did you mean index\?"),
         ("[index]", "[zzz]\n[index]", r"unknown key zzz; known: eval, index, search"),
         ("\n[search.reasoning]", "\n[search.resoning]", r"unknown key search\.resoning; did you"),
-        ("budget = 32", "budget = 0", r"eval\.budget is 0; expected 1 or more"),
+        ("budget = 32", "budget = 0", r"eval\.budget is 0; expected 1 to 100000"),
         ("budget = 32", "budget = true", r"eval\.budget is true; expected a whole number"),
         ("budget = 32", 'budget = "32"', r'eval\.budget is "32"; expected a whole number'),
         ("reasoning_weight = 2.0", "reasoning_weight = -1", r"weight is -1; expected 0 or more"),

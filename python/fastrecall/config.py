@@ -24,6 +24,9 @@ PROJECT_FILE = "fastrecall.toml"
 CONTEXT_CHARACTERS: Mapping[str, int] = {"full": 4000, "snippets": 600, "signatures": 200}
 """Characters of each candidate that the language model reads, by ``context_level``."""
 
+LARGEST_COUNT = 100_000
+"""Of nodes returned, seeds, steps or threads: more than anybody means, and what fits in memory."""
+
 _PROTOCOLS = ("published", "leave-one-out", "duplicates", "past-only", "shuffled")
 _LINKS = ("published", "github", "linked", "title", "mentions")
 
@@ -338,8 +341,8 @@ _RULES: Mapping[str, _Rule] = {
     "eval.model": _filled,
     "eval.protocols": _some_of("all", *_PROTOCOLS),
     "eval.query": _one_of("title", "body", "title+body"),
-    "eval.budget": _between(1),
-    "eval.depth": _between(1),
+    "eval.budget": _between(1, LARGEST_COUNT),
+    "eval.depth": _between(1, LARGEST_COUNT),
     "eval.links": _some_of(*_LINKS),
     "eval.window_prs": _between(0),
     "eval.window_issues": _between(0),

@@ -61,6 +61,31 @@ def test_csv_with_other_columns(run: Run, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("eval", ""),
+        ("gold", "--prs", "", "--issues", ""),
+        ("index", "demo", "--out", ""),
+        ("search", "a symptom", ""),
+        ("search", "a symptom", "--index", ""),
+        ("grep", "x", ""),
+        ("--config", "", "eval"),
+    ],
+)
+def test_an_empty_name_stands_for_nothing(
+    run: Run, arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert_told(run(*arguments), "it is empty; expected a path or a name")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sweep_over_numbers_that_nobody_means(run: Run, folder: Path) -> None:
+    outcome = run("sweep", folder, *FAKE, "--folder", folder, "--grid", f"budget={'9' * 30}")
+    assert_told(outcome, "budget is 9999", "expected 1 to 100,000")
+
+
 def test_only_one_of_the_two_files(run: Run, folder: Path) -> None:
     assert_told(run("eval", "--prs", folder / "prs.json"), "--prs and --issues go together")
 
@@ -71,7 +96,13 @@ def test_only_one_of_the_two_files(run: Run, folder: Path) -> None:
         (("--links", "githb"), ("did you mean 'github'",)),
         (("--protocol", "leave-one"), ("did you mean 'leave-one-out'",)),
         (("--arm", "sematic"), ("did you mean 'semantic'",)),
-        (("--budget", "0"), ("--budget", "x>=1")),
+        (("--budget", "0"), ("--budget", "1<=x<=100000")),
+        (("--budget", "9" * 30), ("--budget", "1<=x<=100000")),
+        (("--threads", "9" * 30), ("--threads", "1<=x<=100000")),
+        (("--memory", "9" * 400 + "GB"), ("expected an amount such as 4GB",)),
+        (("--max-drop", "nan"), ("--max-drop", "not a number")),
+        (("--max-drop", "2"), ("--max-drop", "0<=x<=1")),
+        (("--out", ""), ("--out", "it is empty")),
         (("--budgt", "3"), ("--budget",)),
         (("--author-filter", "("), ("(", "pattern")),
         (("--model", "minlm"), ("did you mean minilm",)),

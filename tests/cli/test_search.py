@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.children import environment
 from tests.cli.conftest import Run
 
 
@@ -184,6 +185,32 @@ def test_a_hook_that_fails_does_not_stop_the_prompt(
     run: Run, indexed: Path, monkeypatch: pytest.MonkeyPatch, event: str
 ) -> None:
     assert hook(run, monkeypatch, indexed, event) == (1, "")
+
+
+@pytest.mark.parametrize("arguments", [("--nonsense",), ("a", "b"), ("nowhere/at-all",)])
+def test_a_hook_that_is_called_wrongly_does_not_stop_the_prompt_either(
+    run: Run, arguments: tuple[str, ...]
+) -> None:
+    code, out, err = run("hook", *arguments)
+    assert (code, out) == (1, "")
+    assert err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+def test_a_hook_whose_answer_is_not_taken_does_not_stop_the_prompt(
+    run: Run, indexed: Path, data: Path
+) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "fastrecall", "hook", str(indexed)],
+            input='{"prompt": "why is there Symptom 2 again"}',
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(FASTRECALL_DATA=str(data)),
+        )
+    assert done.returncode == 1
+    assert done.stderr == "error: cannot write the output: No space left on device\n"
 
 
 def test_searching_loads_neither_pyarrow_nor_rich(indexed: Path, data: Path) -> None:

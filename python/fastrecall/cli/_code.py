@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fastrecall.cli._config import config_file
+from fastrecall.cli._kinds import Place
 from fastrecall.cli._options import stack
 
 if TYPE_CHECKING:
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
     from fastrecall.search.code import Include
 
 code_options = stack(
-    click.argument("path", type=click.Path()),
+    click.argument("path", type=Place()),
     click.option(
         "--queries",
-        type=click.Path(),
+        type=Place(),
         required=True,
         help="CSV query,result1,result2,result3; each result is path:start-end:grade.",
     ),

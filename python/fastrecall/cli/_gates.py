@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fastrecall.cli._kinds import Fraction, Place
 from fastrecall.cli._options import stack
 
 if TYPE_CHECKING:
@@ -32,15 +33,15 @@ gate_options = stack(
         show_default=True,
         help="What must reach the share: the point, or the lower end of its interval.",
     ),
-    click.option("--baseline", type=click.Path(), help="A record to compare with."),
+    click.option("--baseline", type=Place(), help="A record to compare with."),
     click.option(
         "--max-drop",
-        type=click.FloatRange(min=0),
+        type=Fraction(),
         default=0.0,
         show_default=True,
         help="How far any arm's rate may fall below the baseline's.",
     ),
-    click.option("--junit", type=click.Path(), help="Write the verdicts as JUnit XML."),
+    click.option("--junit", type=Place(), help="Write the verdicts as JUnit XML."),
 )
 
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from fastrecall.cli._kinds import COUNT, Place
 from fastrecall.errors import InputError
 from fastrecall.types import LINK_SOURCES, Corpus, Gold, LinkSource
 
@@ -48,15 +49,13 @@ window_options = stack(
 )
 
 corpus_options = stack(
-    click.argument("corpus", required=False),
-    click.option("--prs", type=click.Path(), help="PRs as `gh pr list --json` writes them."),
-    click.option(
-        "--issues", type=click.Path(), help="Issues as `gh issue list --json` writes them."
-    ),
+    click.argument("corpus", type=Place(), required=False),
+    click.option("--prs", type=Place(), help="PRs as `gh pr list --json` writes them."),
+    click.option("--issues", type=Place(), help="Issues as `gh issue list --json` writes them."),
     click.option(
         "--gold",
         "gold_file",
-        type=click.Path(),
+        type=Place(),
         help="CSV issue,pr,query,pr_title; alone, the nodes are made from its titles.",
     ),
     click.option(
@@ -106,19 +105,19 @@ asking_options = stack(
     ),
     click.option(
         "--budget",
-        type=click.IntRange(min=1),
+        type=COUNT,
         default=32,
         show_default=True,
         help="How many nodes an arm may return.",
     ),
     click.option(
         "--seeds",
-        type=click.IntRange(min=1),
+        type=COUNT,
         help="How many nodes a causal walk starts from.  [default: the budget]",
     ),
     click.option(
         "--depth",
-        type=click.IntRange(min=1),
+        type=COUNT,
         default=3,
         show_default=True,
         help="How many closing links a walk follows.",
@@ -140,7 +139,7 @@ model_options = stack(
     ),
     click.option(
         "--threads",
-        type=click.IntRange(min=1),
+        type=COUNT,
         help="Threads to use; never changes a result.  [default: all usable cores]",
     ),
 )

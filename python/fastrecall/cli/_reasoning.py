@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from fastrecall.cli._config import config_file
+from fastrecall.cli._kinds import Place
 from fastrecall.cli._options import stack
 from fastrecall.errors import InputError
 
@@ -22,7 +23,7 @@ ON_ERROR = ("keep", "fail")
 replay_option = click.option(
     "--replay",
     "replay_file",
-    type=click.Path(path_type=Path),
+    type=Place(path_type=Path),
     help="Answer from such a file: no server, no key, the same bytes.",
 )
 
@@ -48,7 +49,7 @@ reasoning_options = stack(
     click.option(
         "--record",
         "record_file",
-        type=click.Path(path_type=Path),
+        type=Place(path_type=Path),
         help="Write all exchanges with the model to this file.",
     ),
     replay_option,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fastrecall.cli._kinds import Place
 from fastrecall.cli._options import stack
 from fastrecall.cli._output import write_json
 
@@ -15,10 +16,8 @@ if TYPE_CHECKING:
 
 record_options = stack(
     click.option("--json", "as_json", is_flag=True, help="Print the record as JSON."),
-    click.option("--out", type=click.Path(), help="Write the record to this file."),
-    click.option(
-        "--markdown", type=click.Path(), help="Write the tables as Markdown to this file."
-    ),
+    click.option("--out", type=Place(), help="Write the record to this file."),
+    click.option("--markdown", type=Place(), help="Write the tables as Markdown to this file."),
 )
 
 

@@ -19,6 +19,7 @@ import click
 
 from fastrecall._term import let_go_of, note, open_standard_streams
 from fastrecall.cli._config import CONFIGURED, ConfigFile, option_defaults
+from fastrecall.cli._kinds import Place
 from fastrecall.errors import FastrecallError
 
 COMMANDS = {
@@ -48,7 +49,11 @@ COMMANDS = {
 }
 """Each command's module, loaded only when it is called, and its line in the help."""
 
-INTERRUPTED, TERMINATED = 130, 143
+BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
+
+FAILED = {"hook": 1}
+"""The exit code of commands whose caller takes `BAD_INPUT` for something else: assistants take it
+from a prompt hook as an order to drop the prompt."""
 
 _NO_MEMORY = ("failed to map segment", "annot allocate memory", "can't start new thread")
 """What the loader of shared libraries and the starter of threads say when there is no room."""
@@ -60,6 +65,9 @@ as often as Python does by itself would take a tenth of their time."""
 
 class LazyGroup(click.Group):
     """Loads a command's module when it is called, so that ``--help`` is instant."""
+
+    called = ""
+    """The command that was called last."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands in the order of `COMMANDS`."""
@@ -81,6 +89,7 @@ class LazyGroup(click.Group):
             near = get_close_matches(args[0], COMMANDS, n=1)
             hint = f" Did you mean '{near[0]}'?" if near else ""
             ctx.fail(f"No such command '{args[0]}'.{hint}")
+        self.called = args[0] if args else ""
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -109,7 +118,7 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
 @click.option(
     "--config",
     "config_path",
-    type=click.Path(),
+    type=Place(),
     metavar="FILE",
     help="Read settings from this file and no other; see `fastrecall config`.",
 )
@@ -131,7 +140,9 @@ def app(ctx: click.Context, config_path: str | None) -> None:
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line and exit with its code; an expected failure is one sentence."""
-    sys.exit(_run(args))
+    app.called = ""
+    code = _run(args)
+    sys.exit(FAILED.get(app.called, code) if code == BAD_INPUT else code)
 
 
 def _run(args: list[str] | None) -> int:
@@ -158,7 +169,7 @@ def _run(args: list[str] | None) -> int:
         return TERMINATED
     except FastrecallError as error:
         note(f"error: {error}")
-        return 2
+        return BAD_INPUT
     except BrokenPipeError:
         let_go_of(sys.stdout)
         return 0
@@ -168,7 +179,7 @@ def _run(args: list[str] | None) -> int:
             raise
         note(f"error: {sentence}")
         let_go_of(sys.stdout)
-        return 2
+        return BAD_INPUT
     return code if isinstance(code, int) else 0
 
 

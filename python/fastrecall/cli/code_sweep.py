@@ -11,6 +11,7 @@ import click
 
 from fastrecall.cli._code import code_options, described, read_code
 from fastrecall.cli._config import config_file
+from fastrecall.cli._kinds import Place
 from fastrecall.cli._options import model_options
 from fastrecall.cli._output import print_json
 from fastrecall.cli._reasoning import replay_option
@@ -34,7 +35,7 @@ PLACES = 5
 )
 @click.option(
     "--folder",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=Place(file_okay=False, path_type=Path),
     help="Write each setting's record to this folder.",
 )
 @model_options

@@ -6,12 +6,13 @@ import sys
 
 import click
 
+from fastrecall.cli._kinds import Place
 from fastrecall.cli._output import print_json
 
 
 @click.command("compare")
-@click.argument("first", type=click.Path())
-@click.argument("second", type=click.Path())
+@click.argument("first", type=Place())
+@click.argument("second", type=Place())
 @click.option("--anyway", is_flag=True, help="Compare even different corpora or gold pairs.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def command(first: str, second: str, anyway: bool, as_json: bool) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fastrecall.cli._config import config_file
+from fastrecall.cli._kinds import Place
 from fastrecall.cli._output import print_json, write_json
 from fastrecall.config import PROJECT_FILE
 
@@ -27,7 +28,7 @@ def command() -> None:
 
 
 @command.command("init")
-@click.argument("path", type=click.Path(), default=PROJECT_FILE)
+@click.argument("path", type=Place(), default=PROJECT_FILE)
 @click.option("--force", is_flag=True, help="Overwrite a file that is there.")
 def init(path: str, force: bool) -> None:
     """Write every setting with its default and the reason for it to PATH.

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from fastrecall.cli._kinds import Place
 from fastrecall.cli._output import print_json
 
 
 @click.command("dataset")
-@click.argument("corpus")
-@click.argument("folder", type=click.Path())
+@click.argument("corpus", type=Place())
+@click.argument("folder", type=Place())
 @click.option(
     "--window-prs",
     type=click.IntRange(min=0),

@@ -8,6 +8,7 @@ import click
 
 from fastrecall.cli._executor import chosen_executor, executor_options, memory_option
 from fastrecall.cli._gates import gate_options, judge
+from fastrecall.cli._kinds import Place
 from fastrecall.cli._options import (
     UNCUT,
     asking_options,
@@ -39,13 +40,13 @@ if TYPE_CHECKING:
 @click.option(
     "--vectors",
     "vectors_place",
-    type=click.Path(),
+    type=Place(),
     help="Vectors of the nodes, made with --model: a folder of Arrow, Parquet or .npy files.",
 )
 @executor_options
 @reasoning_options
 @record_options
-@click.option("--html", type=click.Path(), help="Write a page with charts and all pairs.")
+@click.option("--html", type=Place(), help="Write a page with charts and all pairs.")
 @click.option(
     "--stats",
     "with_stats",
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--trec",
-    type=click.Path(),
+    type=Place(),
     help="Write TREC qrels, and runs of the arms that keep to the budget, to this folder.",
 )
 @gate_options

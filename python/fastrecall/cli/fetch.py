@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fastrecall.cli._kinds import Place
 from fastrecall.cli._output import print_json
 
 if TYPE_CHECKING:
@@ -27,14 +28,14 @@ if TYPE_CHECKING:
 @click.option(
     "--from-gh",
     nargs=2,
-    type=click.Path(),
+    type=Place(),
     metavar="PRS ISSUES",
     help="Take two files that `gh pr list` and `gh issue list` wrote as JSON.",
 )
 @click.option(
     "--git",
     "git_path",
-    type=click.Path(),
+    type=Place(),
     metavar="PATH",
     help="Take the commits of a git repository on this machine.",
 )

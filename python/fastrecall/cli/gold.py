@@ -7,12 +7,18 @@ from typing import Any
 
 import click
 
-from fastrecall.cli._options import corpus_options, gold_differences, parse_links, read_corpus
+from fastrecall.cli._kinds import Place
+from fastrecall.cli._options import (
+    corpus_options,
+    gold_differences,
+    parse_links,
+    read_corpus,
+)
 
 
 @click.command("gold")
 @corpus_options
-@click.option("--out", type=click.Path(), help="Write to this file instead of stdout.")
+@click.option("--out", type=Place(), help="Write to this file instead of stdout.")
 def command(links: str, out: str | None, **where: Any) -> None:
     """Write the gold pairs of CORPUS as CSV: issue, pr, query, pr_title.
 

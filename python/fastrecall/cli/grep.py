@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from fastrecall.cli._kinds import Place
 from fastrecall.cli._output import print_json
 
 
 @click.command("grep")
 @click.argument("pattern")
-@click.argument("path", type=click.Path(), default=".")
+@click.argument("path", type=Place(), default=".")
 @click.option("--language", metavar="NAME", help="Search only files of this language, e.g. rust.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON, with the whole text.")
 def command(pattern: str, path: str, language: str | None, as_json: bool) -> None:

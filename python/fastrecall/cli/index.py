@@ -8,15 +8,14 @@ from typing import Any
 import click
 
 from fastrecall.cli._executor import chosen_executor, executor_options, memory_option
+from fastrecall.cli._kinds import Place
 from fastrecall.cli._options import model_options, parse_links, window_options
 from fastrecall.cli._output import print_json
 
 
 @click.command("index")
-@click.argument("corpus", default="demo")
-@click.option(
-    "--out", type=click.Path(), help="The folder to write.  [default: one in the data folder]"
-)
+@click.argument("corpus", type=Place(), default="demo")
+@click.option("--out", type=Place(), help="The folder to write.  [default: one in the data folder]")
 @click.option(
     "--links",
     default="published+github+linked+title",

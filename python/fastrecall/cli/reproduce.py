@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fastrecall.cli._kinds import COUNT, Place
 from fastrecall.cli._output import print_json
 
 if TYPE_CHECKING:
@@ -20,14 +21,14 @@ _LARGEST_GOLD = 10_000_000  # bytes
 
 @click.command("reproduce")
 @click.argument("run", metavar="RUN", default="ydb")
-@click.option("--prs", type=click.Path(), help="PRs as `gh pr list --json` writes them.")
-@click.option("--issues", type=click.Path(), help="Issues as `gh issue list --json` writes them.")
+@click.option("--prs", type=Place(), help="PRs as `gh pr list --json` writes them.")
+@click.option("--issues", type=Place(), help="Issues as `gh issue list --json` writes them.")
 @click.option("--gold", metavar="FILE|URL", help="The published pairs.  [default: their address]")
 @click.option("--model", help="Another embedding model.  [default: the published one]")
-@click.option("--threads", type=click.IntRange(min=1), help="Threads to use.")
+@click.option("--threads", type=COUNT, help="Threads to use.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor keep vectors on disk.")
 @click.option("--api-url", envvar="GITHUB_API_URL", metavar="URL", help="Where GitHub is.")
-@click.option("--out", type=click.Path(), help="Write the record to this file.")
+@click.option("--out", type=Place(), help="Write the record to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 def command(
     run: str,

@@ -6,14 +6,15 @@ import sys
 
 import click
 
+from fastrecall.cli._kinds import Place
 from fastrecall.cli._output import print_json
 
 DEFAULT_METRICS = ("hit@1", "hit@10", "mrr", "ndcg@10", "recall@10", "map")
 
 
 @click.command("score")
-@click.option("--run", "run_file", type=click.Path(), required=True, help="TREC run file.")
-@click.option("--qrels", "qrels_file", type=click.Path(), required=True, help="TREC qrels file.")
+@click.option("--run", "run_file", type=Place(), required=True, help="TREC run file.")
+@click.option("--qrels", "qrels_file", type=Place(), required=True, help="TREC qrels file.")
 @click.option(
     "--metric",
     "names",

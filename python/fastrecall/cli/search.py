@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fastrecall.cli._config import config_file
+from fastrecall.cli._kinds import Place
 from fastrecall.cli._output import print_json
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command("search")
 @click.argument("symptom")
-@click.argument("corpus", default="demo")
+@click.argument("corpus", type=Place(), default="demo")
 @click.option(
     "-k",
     "--k",
@@ -32,11 +33,9 @@ if TYPE_CHECKING:
 @click.option("--until", metavar="DATE", help="Created on this day (month, year) or earlier.")
 @click.option("--repo", metavar="OWNER/NAME", help="Only of this repository.")
 @click.option("--author", metavar="LOGIN", help="Only by this account.")
-@click.option(
-    "--index", "index_path", type=click.Path(), help="The folder that `index --out` wrote."
-)
+@click.option("--index", "index_path", type=Place(), help="The folder that `index --out` wrote.")
 @click.option("--model", metavar="NAME", help="Refuse an index that another model made.")
-@click.option("--code", "tree", type=click.Path(), help="Search this source tree, not tickets.")
+@click.option("--code", "tree", type=Place(), help="Search this source tree, not tickets.")
 @click.option("--explain", is_flag=True, help="Show scores, and how near an answer must be.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def command(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fastrecall.cli._kinds import Place
 from fastrecall.cli._options import stack
 
 if TYPE_CHECKING:
@@ -20,14 +21,14 @@ _LAST_SECONDS = 3.0
 """How long a server that is told to end may take to keep its counts."""
 
 memory_options = stack(
-    click.argument("corpus", required=False),
+    click.argument("corpus", type=Place(), required=False),
     click.option(
-        "--index", "index_path", type=click.Path(), help="The folder that `index --out` wrote."
+        "--index", "index_path", type=Place(), help="The folder that `index --out` wrote."
     ),
     click.option(
         "--memory",
         "memory_path",
-        type=click.Path(),
+        type=Place(),
         help="Where notes are kept.  [default: a folder for CORPUS in the data folder]",
     ),
     click.option("--model", metavar="NAME", help="Refuse an index that another model made."),

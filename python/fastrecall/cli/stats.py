@@ -7,15 +7,16 @@ from typing import Any
 
 import click
 
+from fastrecall.cli._kinds import COUNT, Fraction, Place
 from fastrecall.cli._options import UNCUT, model_options, parse_links
 from fastrecall.cli._output import print_json
 from fastrecall.types import LINK_SOURCES
 
 
 @click.command("stats")
-@click.argument("corpus", required=False)
-@click.option("--prs", type=click.Path(), help="PRs as `gh pr list --json` writes them.")
-@click.option("--issues", type=click.Path(), help="Issues as `gh issue list --json` writes them.")
+@click.argument("corpus", type=Place(), required=False)
+@click.option("--prs", type=Place(), help="PRs as `gh pr list --json` writes them.")
+@click.option("--issues", type=Place(), help="Issues as `gh issue list --json` writes them.")
 @click.option(
     "--links",
     default="published",
@@ -25,17 +26,15 @@ from fastrecall.types import LINK_SOURCES
 )
 @click.option(
     "--threshold",
-    type=click.FloatRange(0, 1),
+    type=Fraction(),
     default=0.95,
     show_default=True,
     help="The least cosine of two titles that are nearly the same.",
 )
-@click.option(
-    "--top", type=click.IntRange(min=1), default=10, show_default=True, help="Groups to name."
-)
+@click.option("--top", type=COUNT, default=10, show_default=True, help="Groups to name.")
 @click.option(
     "--traces",
-    type=click.Path(),
+    type=Place(),
     help="A TOML file with more traces and automation accounts (docs/stats.md).",
 )
 @model_options
@@ -45,7 +44,7 @@ from fastrecall.types import LINK_SOURCES
     help="Hold no more than this, such as 4GB; near titles of too many tickets are left out.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-@click.option("--html", type=click.Path(), help="Write the tables as a page.")
+@click.option("--html", type=Place(), help="Write the tables as a page.")
 def command(
     corpus: str | None,
     prs: str | None,

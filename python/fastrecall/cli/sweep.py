@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from fastrecall.cli._kinds import Place
 from fastrecall.cli._options import (
     CORPUS_NAMES,
     asking_options,
@@ -38,7 +39,7 @@ from fastrecall.cli._output import print_json
 )
 @click.option(
     "--folder",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=Place(file_okay=False, path_type=Path),
     default=Path("sweep"),
     show_default=True,
     help="Where the records are kept; a rerun makes only those that are missing.",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 
+from fastrecall.config import LARGEST_COUNT
 from fastrecall.corpus.text import QUERY_MODES, QueryMode
 from fastrecall.errors import InputError
 from fastrecall.search.arms import ARMS, DEFAULT_ARMS, Reach
@@ -34,9 +35,9 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name in ("budget", "depth", "neighbours"):
-            _at_least_one(name, getattr(self, name))
+            _in_range(name, getattr(self, name))
         if self.seeds is not None:
-            _at_least_one("seeds", self.seeds)
+            _in_range("seeds", self.seeds)
         for arm in self.arms:
             one_of("arm", arm, tuple(ARMS))
         for source in self.links:
@@ -59,9 +60,9 @@ class Settings:
         return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
 
 
-def _at_least_one(name: str, value: int) -> None:
-    if value < 1:
-        raise InputError(f"{name} is {value}; expected 1 or more")
+def _in_range(name: str, value: int) -> None:
+    if not 1 <= value <= LARGEST_COUNT:
+        raise InputError(f"{name} is {value}; expected 1 to {LARGEST_COUNT:,}")
 
 
 def one_of(what: str, value: str, known: Sequence[str]) -> str:
