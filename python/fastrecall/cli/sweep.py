@@ -62,7 +62,7 @@ def command(
     What no --grid varies is as the options say.
 
     The best row is marked only where every other one is significantly behind it (exact McNemar on
-    the same pairs, Holm over the rows).
+    the same pairs, Holm over all pairs of rows).
     """
     from fastrecall._term import note, output_width, progress
     from fastrecall.report.sweep_table import render_sweep

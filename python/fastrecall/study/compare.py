@@ -75,7 +75,7 @@ def compare(
 def _arm_row(
     protocol: str, arm: str, first: Mapping[str, Any], second: Mapping[str, Any]
 ) -> dict[str, Any]:
-    before, after = _hits(first, protocol, arm), _hits(second, protocol, arm)
+    before, after = hits_by_pair(first, protocol, arm), hits_by_pair(second, protocol, arm)
     shared = sorted(before.keys() & after.keys())
     won = [key for key in shared if after[key] and not before[key]]
     lost = [key for key in shared if before[key] and not after[key]]
@@ -100,7 +100,8 @@ def _arm_row(
     }
 
 
-def _hits(record: Mapping[str, Any], protocol: str, arm: str) -> dict[RowKey, bool]:
+def hits_by_pair(record: Mapping[str, Any], protocol: str, arm: str) -> dict[RowKey, bool]:
+    """Whether an arm found each pair that a protocol asked for."""
     return {
         _key(row): row["ranks"][protocol][arm] is not None
         for row in record["queries"]

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from fastrecall.corpus.text import QUERY_MODES
+from fastrecall.embedding import resolve_model
 from fastrecall.errors import InputError
-from fastrecall.measure.paired import holm
+from fastrecall.measure.paired import PairedHits, holm, mcnemar
 from fastrecall.report.whole import whole
-from fastrecall.study.compare import compare
+from fastrecall.study.compare import hits_by_pair
 from fastrecall.study.evaluation import evaluate
-from fastrecall.study.record import Record
+from fastrecall.study.record import Record, versions
 from fastrecall.study.settings import one_of
 from fastrecall.types import LINK_SOURCES, Corpus
 
@@ -91,8 +92,9 @@ def sweep(
 ) -> Iterator[tuple[Point, Record]]:
     """Evaluate every point, or read its record from *folder* when it is there already.
 
-    A record's file is named after the corpus and all settings, so that a changed corpus or option
-    never meets an old record; each is written whole, so that a sweep may be stopped at any time.
+    A record's file is named after the corpus, all settings, the files of the model and the version
+    of this package, so that after a change of any of them no old record is met; each is written
+    whole, so that a sweep may be stopped at any time.
     """
     for point in points:
         options = {**common, **point.options}
@@ -109,8 +111,15 @@ def _file_name(corpus: Corpus, point: Point, options: Mapping[str, Any]) -> str:
     # Threads and caching never change a result.
     deciding = {k: v for k, v in options.items() if k not in ("threads", "cache", "gold")}
     gold = options.get("gold")
+    model = resolve_model(options.get("model", "minilm"), cache=options.get("cache", True))
     said = json.dumps(
-        [corpus.fingerprint, gold.fingerprint if gold else None, deciding],
+        [
+            versions()["fastrecall"],
+            corpus.fingerprint,
+            gold.fingerprint if gold else None,
+            model.as_dict(),
+            deciding,
+        ],
         sort_keys=True,
         default=list,
     )
@@ -124,9 +133,10 @@ def rank_points(
 ) -> list[dict[str, Any]]:
     """One row a point, best first, with what is distinguishable from the best.
 
-    ``behind`` is true where the paired difference to the best is significant after Holm's
-    correction, false where it is noise, and ``None`` for the best itself, or where the pairs asked
-    are not the same (other links make other pairs).
+    ``behind`` is true where the paired difference to the best is significant, false where it is
+    noise, and ``None`` for the best itself, or where the pairs asked are not the same (other links
+    make other pairs). Holm's correction is over all pairs of points, not only those with the best:
+    it was chosen by the very numbers that are tested.
 
     Raises:
         InputError: the records have no such protocol or arm.
@@ -147,19 +157,16 @@ def _ranked(
         rows.append({"point": point.name, "arm": _figures(block), "record": record})
     rows.sort(key=lambda row: (-row["arm"]["rate"], row["point"]))
     best = rows[0]
-    tested = [row for row in rows[1:] if _same_gold(row["record"], best["record"])]
-    p_values = [_p(row["record"], best["record"], protocol, arm) for row in tested]
-    for row, adjusted in zip(tested, holm(p_values), strict=True):
-        row["holm_p"] = float(adjusted)
-        row["behind"] = bool(adjusted < SIGNIFICANCE)
-    clear = len(tested) == len(rows) - 1 and all(row["behind"] for row in tested)
+    for row, adjusted in _against_the_best([row["record"] for row in rows], protocol, arm).items():
+        rows[row]["holm_p"] = adjusted
+        rows[row]["behind"] = adjusted < SIGNIFICANCE
     return [
         {
             "point": row["point"],
             **row["arm"],
             "holm_p": row.get("holm_p"),
             "behind": row.get("behind"),
-            "best": clear and row is best,
+            "best": row is best and all(other.get("behind") for other in rows[1:]),
         }
         for row in rows
     ]
@@ -177,13 +184,17 @@ def _figures(block: Mapping[str, Any]) -> dict[str, Any]:
     return figures
 
 
-def _same_gold(first: Record, second: Record) -> bool:
-    same: bool = first["corpus"]["gold_fingerprint"] == second["corpus"]["gold_fingerprint"]
-    return same
-
-
-def _p(record: Record, best: Record, protocol: str, arm: str) -> float:
-    for row in compare(record, best)["rows"]:
-        if (row["protocol"], row["arm"]) == (protocol, arm):
-            return float(row["mcnemar_p"])
-    raise InputError(f"the records of the sweep have no arm '{arm}' under '{protocol}'")
+def _against_the_best(records: Sequence[Record], protocol: str, arm: str) -> dict[int, float]:
+    """The adjusted p-value of each record against the first, where both asked the same pairs."""
+    gold = [record["corpus"]["gold_fingerprint"] for record in records]
+    hits = [hits_by_pair(record, protocol, arm) for record in records]
+    p_values: dict[tuple[int, int], float] = {}
+    for one, other in itertools.combinations(range(len(records)), 2):
+        if gold[one] == gold[other]:
+            shared = hits[one].keys() & hits[other].keys()
+            of = PairedHits.of(
+                *([found[key] for key in shared] for found in (hits[one], hits[other]))
+            )
+            p_values[one, other] = mcnemar(of.first, of.second)
+    adjusted = dict(zip(p_values, holm(list(p_values.values())), strict=True))
+    return {other: p for (one, other), p in adjusted.items() if one == 0}
