@@ -56,6 +56,7 @@ def _page(page: dict[str, Any]) -> str:
         notes=[*cautions(page), *page["corpus"]["notes"]],
         headline=_headline(page),
         protocols=protocols,
+        has_leave_one_out="leave-one-out" in page["protocols"],
         arms=arm_titles(page),
         reasons=MISS_REASONS,
         links=page.get("links"),
