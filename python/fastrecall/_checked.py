@@ -20,7 +20,7 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 
 
 def is_file_name(name: str) -> bool:
-    """Whether a name that a document tells is one of a file that we wrote, and no way elsewhere.
+    r"""Whether a name that a document tells is one of a file that we wrote, and no way elsewhere.
 
     >>> [is_file_name(name) for name in ("codes-1f.npy", "../x", "a/b", ".x", "a\0", "")]
     [True, False, False, False, False, False]

@@ -188,10 +188,9 @@ def _choose_encodings() -> None:
     for stream in (sys.stdout, sys.stderr):
         reconfigure: Any = getattr(stream, "reconfigure", None)
         if reconfigure:
-            reconfigure(errors="replace")
             is_data = stream is sys.stdout and not stream.isatty()
-            if is_data and not os.environ.get("PYTHONIOENCODING"):
-                reconfigure(encoding="utf-8")
+            chosen = is_data and not os.environ.get("PYTHONIOENCODING")
+            reconfigure(encoding="utf-8" if chosen else stream.encoding, errors="replace")
 
 
 class _Terminated(BaseException):
