@@ -10,7 +10,11 @@ from fastrecall.study.protocols.base import Asked, Case, Protocol
 
 
 def ask(case: Case) -> Asked:
-    """The questions of `duplicates`, in a memory that ends where the question was written."""
+    """The questions of `duplicates`, in a memory that ends where the question was written.
+
+    Nodes of the same second do not exist yet. ``similar`` edges are those among all nodes, as far
+    as both ends exist: neighbours are not looked for anew for each question.
+    """
     asked = duplicates.ask(case)
     created_at = case.corpus.created_at
     return replace(asked, allowed=Past(created_at, created_at[asked.nodes]))
