@@ -92,7 +92,7 @@ def curve_chart(arms: Mapping[str, Mapping[str, Any]], *, budget: int) -> CurveC
         curves=curves,
         budgets=tuple((b, frame.x(b, deepest)) for b in budgets),
         shares=tuple((share, frame.y(share / 100)) for share in (0, 25, 50, 75, 100)),
-        budget=budget,
+        budget=marked,
         x_budget=frame.x(marked, deepest),
         hits_at={curve.title: [round(share, 4) for share in shares[curve.key]] for curve in curves},
     )
