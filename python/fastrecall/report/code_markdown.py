@@ -13,7 +13,7 @@ from fastrecall.report.markdown import escape
 def render_code_markdown(record: Mapping[str, Any]) -> str:
     """The record's head and its table of arms, in GitHub's Markdown."""
     corpus, block, gain = record["corpus"], record["protocols"]["code"], record["gain"]["code"]
-    at = f" at {corpus['commit'][:12]}" if corpus["commit"] else ""
+    at = f" at {escape(corpus['commit'][:12])}" if corpus["commit"] else ""
     lines = [
         f"## Code search: {escape(corpus['name'])}{at}",
         "",
@@ -25,10 +25,10 @@ def render_code_markdown(record: Mapping[str, Any]) -> str:
     ]
     for arm in block["arms"].values():
         cells = (f"{arm[name]:.3f} [{bounds(arm['ci95'][name])}]" for name in METRICS)
-        lines.append(f"| {arm['title']} | {' | '.join(cells)} |")
+        lines.append(f"| {escape(arm['title'])} | {' | '.join(cells)} |")
     lines += [
         "",
-        f"[ ]: 95 % intervals. {gain['title']}: {points(gain['difference'], gain['ci95'])}, exact "
+        f"[ ]: 95 % intervals. {escape(gain['title'])}: {points(gain['difference'], gain['ci95'])}, exact "
         f"McNemar {p_value(gain['mcnemar_p'])}.",
     ]
     if "reasoning" in record:

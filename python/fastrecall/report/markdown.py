@@ -21,12 +21,17 @@ def render_markdown(record: Mapping[str, Any]) -> str:
         "",
         f"{plural(corpus['issues'], 'issue')}, {plural(corpus['prs'], 'PR')}, "
         f"{plural(corpus['pairs'], 'gold pair')} · model {escape(record['model']['id'])} · "
-        f"links {'+'.join(settings['links'])} · budget {settings['budget']}",
+        f"links {escape('+'.join(settings['links']))} · budget {settings['budget']}",
     ]
     lines += [f"\n> {escape(text)}" for text in [*cautions(record), *corpus["notes"]]]
     lines += _headline(record)
     for key, block in record["protocols"].items():
-        lines += ["", f"### {sentence(block['title'])}", "", f"{sentence(block['sentence'])}."]
+        lines += [
+            "",
+            f"### {escape(sentence(block['title']))}",
+            "",
+            f"{escape(sentence(block['sentence']))}.",
+        ]
         if block["own_issue_first"] is not None:
             lines.append(
                 f"Own issue ranked first for {block['own_issue_first']} of "
@@ -40,7 +45,7 @@ def render_markdown(record: Mapping[str, Any]) -> str:
         headings = ("arm", "hits", "rate, Wilson 95 %", "MRR, 95 %", "nodes")
         lines += ["", f"| {' | '.join(headings)} |", "|---|--:|--:|--:|--:|"]
         lines += [
-            f"| {arm['title']} | {arm['hits']}/{arm['pairs']} "
+            f"| {escape(arm['title'])} | {arm['hits']}/{arm['pairs']} "
             f"| {share(arm['rate'], arm['wilson95'])} "
             f"| {arm['mrr']:.3f} [{bounds(arm['mrr_ci95'])}] "
             f"| {arm['mean_output']:.1f} |"
@@ -49,7 +54,7 @@ def render_markdown(record: Mapping[str, Any]) -> str:
         for gain in told_gains(record, key):
             lines += [
                 "",
-                f"{gain['title']}: {points(gain['difference'], gain['ci95'])}, "
+                f"{escape(gain['title'])}: {points(gain['difference'], gain['ci95'])}, "
                 f"{plural(gain['won'], 'pair')} won, {gain['lost']} lost, "
                 f"{p_value(gain['holm_p'])}.",
             ]
@@ -63,18 +68,25 @@ def _headline(record: Mapping[str, Any]) -> list[str]:
     """The causal arm as published and, in the same sentence, without the asked issue."""
     told = [
         f"**{percent(block['arms']['causal']['rate'])}** "
-        f"({block['arms']['causal']['hits']}/{block['pairs']}) {block['title']}"
+        f"({block['arms']['causal']['hits']}/{block['pairs']}) {escape(block['title'])}"
         for key, block in record["protocols"].items()
         if key in ("published", "leave-one-out") and "causal" in block["arms"]
     ]
     return ["", f"Walking closing links brings back the fix for {' and '.join(told)}."] * bool(told)
 
 
+_MARKUP = re.compile(r"[\\`*_\[\]|#@~!]")
+_ALIVE = re.compile(r"@|#|\bGH-(?=\d)|:(?=//)|\bwww(?=\.)", re.IGNORECASE)
+
+
 def escape(text: str) -> str:
     r"""Text that may come from anybody, made inert in Markdown.
 
-    >>> escape("<b>*x*</b>")
-    '&lt;b&gt;\\*x\\*&lt;/b&gt;'
+    GitHub looks for people, tickets and addresses after Markdown has taken backslashes away, so an
+    empty comment, which nobody sees, parts what it looks for (github/cmark-gfm#181).
+
+    >>> escape("<b>*x*</b> @ann")
+    '&lt;b&gt;\\*x\\*&lt;/b&gt; \\@<!-- -->ann'
     """
     text = visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_\[\]|#@~])", r"\\\1", text)
+    return _ALIVE.sub(r"\g<0><!-- -->", _MARKUP.sub(r"\\\g<0>", text))
