@@ -28,8 +28,8 @@ def render_code_markdown(record: Mapping[str, Any]) -> str:
         lines.append(f"| {escape(arm['title'])} | {' | '.join(cells)} |")
     lines += [
         "",
-        f"[ ]: 95 % intervals. {escape(gain['title'])}: {points(gain['difference'], gain['ci95'])}, exact "
-        f"McNemar {p_value(gain['mcnemar_p'])}.",
+        f"[ ]: 95 % intervals. {escape(gain['title'])}: "
+        f"{points(gain['difference'], gain['ci95'])}, exact McNemar {p_value(gain['mcnemar_p'])}.",
     ]
     if "reasoning" in record:
         lines += ["", escape(record["reasoning"]["sentence"])]

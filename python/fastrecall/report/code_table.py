@@ -60,6 +60,7 @@ def render_code(record: Mapping[str, Any], *, width: int, color: bool, misses: b
     )
     if "reasoning" in record:
         console.print(record["reasoning"]["sentence"])
+    console.print("below each number: its 95 % interval (Hit by Wilson, the rest by bootstrap)")
     console.print("lines: mean length of the first ten results; longer ones hit more easily.")
     if misses:
         _misses(console, record)
