@@ -32,7 +32,7 @@ from fastrecall.search.reasoning import Reasoner, Reranked, reordered
 from fastrecall.study.clock import Clock
 from fastrecall.study.reasoning_block import reasoning_block
 from fastrecall.study.record import SCHEMA, Record, versions
-from fastrecall.study.summary import json_bounds
+from fastrecall.study.summary import SAMPLES, json_bounds
 
 PROTOCOL = "code"
 METRICS = ("mrr", "ndcg@10", "hit@5", "hit@10", "recall@5", "recall@10")
@@ -46,7 +46,6 @@ TITLES = {
 HITS_WITHIN = 10
 """A query counts as a hit when its first answer is within these places."""
 
-_SAMPLES = 2000
 _TOP = 3
 """How many results that came instead are told for a miss."""
 
@@ -149,6 +148,7 @@ def evaluate_code(
         "schema": SCHEMA,
         "versions": versions(),
         "settings": {**_settings(settings), "include": include, "depth": depth, "seed": seed,
+                     "samples": SAMPLES,
                      "descriptions": descriptions is not None},
         "model": resolve_model(model).as_dict(),
         "corpus": _corpus_block(corpus, index, gold),
@@ -198,7 +198,7 @@ def _arm_block(title: str, arm: _Arm, *, depth: int, seed: int) -> dict[str, Any
     for name in METRICS:
         metric = Metric.parse(name)
         of = arm.credited if metric.name == "ndcg" else arm.found
-        value = estimate(metric, of, samples=_SAMPLES, seed=seed)
+        value = estimate(metric, of, samples=SAMPLES, seed=seed)
         block[name] = value.mean
         intervals[name] = json_bounds((value.low, value.high))
     shown = [

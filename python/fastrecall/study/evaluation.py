@@ -33,7 +33,7 @@ from fastrecall.study.reasoning_block import reasoning_block
 from fastrecall.study.record import SCHEMA, Record, versions
 from fastrecall.study.rows import Rows
 from fastrecall.study.settings import Settings, one_of
-from fastrecall.study.summary import arm_blocks, gain_blocks, hits_of
+from fastrecall.study.summary import SAMPLES, arm_blocks, gain_blocks, hits_of
 from fastrecall.study.titles import titles_of
 from fastrecall.types import Corpus, Gold, GoldPair, LinkSource, VectorSource
 
@@ -187,7 +187,7 @@ def evaluate_in_full(
         {
             "schema": SCHEMA,
             "versions": versions(),
-            "settings": settings.as_dict(),
+            "settings": settings.as_dict() | {"samples": SAMPLES},
             "model": _model_block(embedding),
             "corpus": _corpus_block(corpus, case.gold, notes),
             "protocols": blocks,
