@@ -109,8 +109,12 @@ def test_a_corpus_without_index_gets_one(run: Run, folder: Path) -> None:
 
 
 def test_a_corpus_that_changed_is_told(run: Run, indexed: Path) -> None:
+    place = indexed / "an index"
+    run("index", indexed, "--model", "fake", "--out", place)
     (indexed / "prs.json").write_text("[]")
-    assert "prs.json has changed since it was indexed" in run("search", "Symptom", indexed).err
+    told = f"prs.json has changed since it was indexed; run: fastrecall index {indexed}"
+    assert run("search", "Symptom", indexed).err.endswith(f"{told}\n")
+    assert run("search", "Symptom", "--index", place).err.endswith(f"{told} --out '{place}'\n")
 
 
 @pytest.mark.parametrize(
@@ -120,17 +124,20 @@ def test_a_corpus_that_changed_is_told(run: Run, indexed: Path) -> None:
         (["search", "x", "demo", "--since", "yesterday"], "is no date; expected YYYY-MM-DD"),
         (["search", "x", "--index", "nowhere"], "there is no index"),
         (["search", " "], "the question is empty"),
-        (["serve", "demo"], "build it first: fastrecall index demo"),
+        (["search", " ", "--code", "."], "the question is empty"),
+        (["search", "x", "demo", "--index", "nowhere"], "either CORPUS or --index"),
+        (["search", "x", "--code", ".", "--kind", "pr"], "--kind is of tickets"),
+        (["search", "x", "demo", "--code", "."], "CORPUS is of tickets"),
+        (["serve", "demo"], "build it first: fastrecall index demo\n"),
+        (["serve", "demo", "--index", "an ix"], "fastrecall index demo --out 'an ix'\n"),
+        (["hook", "--index", "ix", "--memory", "m"], "fastrecall index CORPUS --out ix\n"),
     ],
 )
-def test_bad_input_gets_one_sentence(
-    run: Run, options: list[str], said: str, tmp_path: Path
-) -> None:
-    if options == ["search", " "]:
-        run("index", "demo", "--model", "fake")
+def test_bad_input_gets_one_sentence(run: Run, options: list[str], said: str) -> None:
     code, out, err = run(*options)
-    assert (code, out) == (2, "")
+    assert (code, out) == (1 if "hook" in options else 2, "")
     assert said in err
+    assert [line[:7] for line in err.splitlines()][-1] == "error: "
     assert "Traceback" not in err
 
 
@@ -145,6 +152,7 @@ def test_hostile_titles_are_shown_harmless(run: Run, tmp_path: Path) -> None:
     place.mkdir()
     title = "safe\u202egnp.exe \x1b[31mred"
     issue = {"number": 1, "title": title, "createdAt": "2024-01-01T00:00:00Z"}
+    issue |= {"state": title, "stateReason": title, "url": title}
     (place / "issues.json").write_text(json.dumps([issue]))
     run("index", place, "--model", "fake")
     out = run("search", "safe exe red", place).out

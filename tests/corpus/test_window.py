@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -107,3 +108,12 @@ def test_no_more_is_held_than_the_window_needs() -> None:
     for number in range(1, 20_001):
         window.add(pr(number))
         assert len(window._kept["pr"]) <= 2010
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_of_repeats_the_last_updated_stays_even_between_equal_ones(order: tuple[int, ...]) -> None:
+    said = [(pr(1, title="new"), 1), (pr(1, title="new"), 5), (pr(1, title="old"), 3)]
+    window = Window()
+    for at in order:
+        window.add(*said[at])
+    assert [ticket.title for ticket in window.close()[0]] == ["new"]

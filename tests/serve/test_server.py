@@ -167,6 +167,7 @@ def test_expected_failures_are_told_to_the_assistant(served: Path, tmp_path: Pat
         ("remember", {"text": "x", "caused_by": ["note-0"]}, "not in the memory"),
         ("forget", {"id": "pr o/r#4"}, "only notes"),
         ("explain", {"id": "nonsense"}, "no ticket 'nonsense'"),
+        ("explain", {"id": "x" * 200_000}, "no ticket 'xxx"),
     ]
 
     async def work() -> None:
@@ -175,6 +176,7 @@ def test_expected_failures_are_told_to_the_assistant(served: Path, tmp_path: Pat
                 result = await connected.call_tool(tool, given)
                 assert result.is_error, (tool, given)
                 assert said in result.content[0].text, (tool, given, result.content[0].text)
+                assert len(result.content[0].text) < 1200
         assert not (tmp_path / "journal").exists()
 
     drive(work)

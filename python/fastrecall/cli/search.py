@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fastrecall._visible import visible, visible_lines
 from fastrecall.cli._config import config_file
 from fastrecall.cli._kinds import Place
 from fastrecall.cli._output import print_json
+from fastrecall.cli.serve import index_command
+from fastrecall.errors import InputError
 
 if TYPE_CHECKING:
     from fastrecall.search.answer import Answer, Answers
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command("search")
 @click.argument("symptom")
-@click.argument("corpus", type=Place(), default="demo")
+@click.argument("corpus", type=Place(), required=False)
 @click.option(
     "-k",
     "--k",
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def command(
     symptom: str,
-    corpus: str,
+    corpus: str | None,
     k: int,
     kind: str | None,
     since: str | None,
@@ -57,15 +60,27 @@ def command(
 
     Ranked as `fastrecall eval` measures it, by the arm `best`: PRs by meaning, words and what the
     tickets they are linked with lend them, and the issues that lend. Nothing is printed when
-    nothing is close. CORPUS is what `fastrecall index` was
-    given; it is indexed now if it was not.
+    nothing is close. CORPUS is what `fastrecall index` was given (demo unless said); it is indexed
+    now if it was not.
 
     With --code PATH, SYMPTOM is a question to a source tree: `fastrecall search --code src "where
     do we decide to retry"` lists the places that answer it, as `fastrecall code-eval` measures it.
     """
+    if not symptom.strip():
+        raise InputError("the question is empty; give a symptom, such as the title of an issue")
     if tree is not None:
         from fastrecall.cli._search_code import search_code
 
+        _only_of_tickets(
+            CORPUS=corpus,
+            kind=kind,
+            since=since,
+            until=until,
+            repo=repo,
+            author=author,
+            index=index_path,
+            explain=explain or None,
+        )
         model = model or config_file().config.eval.model
         search_code(symptom, tree, k=k, model=model, as_json=as_json)
         return
@@ -75,6 +90,9 @@ def command(
 
     begin = None if since is None else first_second(since)
     end = None if until is None else past_end(until)
+    if corpus is not None and index_path is not None:
+        raise InputError("give either CORPUS or --index, not both")
+    corpus = corpus or "demo"
     index = open_index(Path(index_path) if index_path else _index_of(corpus, model), model=model)
     # The model is loading; this import takes a while, too.
     from fastrecall.search.answer import Filters, ask
@@ -87,7 +105,8 @@ def command(
         author=author,
     )
     if changed := index.changed_origin():
-        note(f"{changed} has changed since it was indexed; run: fastrecall index {corpus}")
+        again = index_command(index.manifest.source, index_path)
+        note(f"{changed} has changed since it was indexed; run: {again}")
     answers = ask(index, symptom, k=k, filters=filters)
     if as_json:
         corpus_block = index.manifest.corpus
@@ -95,7 +114,7 @@ def command(
         return
     if answers.nothing:
         note(answers.nothing)
-    sys.stdout.writelines(_lines(answers, explain))
+    sys.stdout.writelines(map(visible_lines, _lines(answers, explain)))
     if explain:
         note(
             f"The nearest ticket has a cosine of {answers.cosine:.2f}; close is from "
@@ -103,6 +122,14 @@ def command(
             f"({'found' if answers.named else 'none found'}). Ranked by the arm "
             f"{answers.ranked_by}."
         )
+
+
+def _only_of_tickets(**given: object) -> None:
+    """Refuse what means nothing to a source tree."""
+    for name, value in given.items():
+        if value is not None:
+            what = name if name.isupper() else f"--{name}"
+            raise InputError(f"{what} is of tickets, and --code searches a source tree; choose one")
 
 
 def _index_of(corpus: str, model: str | None) -> Path:
@@ -114,7 +141,7 @@ def _index_of(corpus: str, model: str | None) -> Path:
     if read_manifest(folder) is None:
         from fastrecall.search.index.source import index_corpus
 
-        note(f"{corpus} has no index yet: building one (later: fastrecall index {corpus})")
+        note(f"{corpus} has no index yet: building one (later: {index_command(corpus)})")
         settings = config_file().config.eval
         index_corpus(
             corpus,
@@ -133,7 +160,6 @@ def _lines(answers: Answers, explain: bool) -> Iterator[str]:
 
 
 def _told(rank: int, answer: Answer, explain: bool) -> Iterator[str]:
-    from fastrecall._visible import visible
     from fastrecall.search.answer import state_of
     from fastrecall.search.when import day_of
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import threading
 from pathlib import Path
@@ -86,7 +87,17 @@ def open_memory(
 
     index = Path(index_path) if index_path else None if corpus is None else index_folder(corpus)
     if index is not None and read_manifest(index) is None:
-        where = corpus or f"CORPUS --out {index}"
-        raise CacheError(f"there is no index to serve; build it first: fastrecall index {where}")
+        command = index_command(corpus, index_path)
+        raise CacheError(f"there is no index to serve; build it first: {command}")
     folder = Path(memory_path) if memory_path else memory_folder(corpus)
     return ProjectMemory(index, folder, model=model)
+
+
+def index_command(corpus: str | None, index_path: str | None = None) -> str:
+    """The command that writes the index of a corpus, as it can be pasted.
+
+    >>> index_command("my corpus", "ix")
+    "fastrecall index 'my corpus' --out ix"
+    """
+    place = "" if index_path is None else f" --out {shlex.quote(index_path)}"
+    return f"fastrecall index {shlex.quote(corpus) if corpus else 'CORPUS'}{place}"

@@ -17,6 +17,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _PLAIN_EPOCH = datetime(1970, 1, 1)
 _SECOND = timedelta(seconds=1)
 LARGEST_NUMBER = 2**31 - 1
+_LONGEST_REPOSITORY = 200
 _SHARED = 1 << 20
 """Texts held to be shared: bounds what millions of branch names take."""
 _FIRST_MOMENT = (datetime.min - _PLAIN_EPOCH) // _SECOND
@@ -197,7 +198,11 @@ class RecordReader:
         value = _either(record.get, "repo", "repository")
         name = self._text(repository_name(value), "repo")
         address = url or self._text(record.get("repository_url"), "url")
-        return self._share(name or _repository_of(address) or self.repo)
+        name = name or _repository_of(address) or self.repo
+        # It becomes part of ids, which nobody quotes or escapes.
+        if len(name) > _LONGEST_REPOSITORY or not name.isprintable():
+            raise BadField.of("repo", name, "a name like owner/name")
+        return self._share(name)
 
     def _closes(self, value: object) -> tuple[tuple[str, int], ...] | None:
         if _absent(value):
@@ -380,7 +385,10 @@ def _odd_time(value: str, field: str) -> int | None:
         moment = datetime(year, month, day, hour, minute, second, tzinfo=_zone(parts[7]))
     except ValueError:
         raise _bad_time(value, field) from None
-    return None if year == 1 else (moment - _EPOCH) // _SECOND
+    seconds = (moment - _EPOCH) // _SECOND
+    if seconds >= _PAST_MOMENTS:  # the last hours of 9999 to the west are past it in Greenwich
+        raise _bad_time(value, field)
+    return None if year == 1 else seconds
 
 
 def _zone(text: str | None) -> timezone:

@@ -176,11 +176,12 @@ class Window:
         self._tally.repeated += 1
         kept = self._kept[ticket.kind]
         old = kept.get(key)
-        if old is not None and old != ticket:
-            self._tally.differing += 1
-            if updated_at >= before[1]:
-                kept[key] = ticket
-                self._seen[ticket.kind][key] = (ticket.created_at, updated_at)
+        if old is None:
+            return
+        self._tally.differing += old != ticket
+        if updated_at >= before[1]:
+            kept[key] = ticket
+            self._seen[ticket.kind][key] = (ticket.created_at, updated_at)
 
     def close(self) -> tuple[list[Ticket], WindowCut, tuple[str, ...]]:
         """The kept tickets (in no special order), what was cut, and what a reader must know."""

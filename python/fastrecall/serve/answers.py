@@ -120,9 +120,8 @@ def quoted(text: str, longest: int) -> str:
         return ""
     # A secret must not survive as the half that a cut leaves.
     line = " ".join(redact(text).split())
-    shown = visible(line[:longest], longest)[
-        :longest
-    ]  # hidden characters are longer when spelt out
+    # Hidden characters are longer when spelt out.
+    shown = visible(line[:longest], longest)[:longest]
     return f"> {shown}{'…' if len(line) > longest else ''}"
 
 
@@ -163,13 +162,19 @@ def fitted(items: Sequence[tuple[Item, str]], message: str) -> Recalled:
 
 
 def shortened(explained: Explained, text: str) -> Explained:
-    """The explanation with as much of the text as a short answer allows."""
+    """The explanation with as much of the text as a short answer allows.
+
+    When even without text not all fits, the last links go.
+    """
     longest = 3200
     while True:
         whole = replace(explained, quote=quoted(text, longest), quote_is_cut=len(text) > longest)
         if size_of(whole) <= MOST_BYTES or longest == 0:
-            return whole
+            break
         longest = longest // 2 if longest > 50 else 0
+    while whole.links and size_of(whole) > MOST_BYTES:
+        whole = replace(whole, links=whole.links[:-1])
+    return whole
 
 
 def size_of(answer: Recalled | Explained) -> int:

@@ -11,11 +11,14 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from fastrecall import _core
+from fastrecall._visible import visible
 from fastrecall.errors import FastrecallError
 from fastrecall.serve.answers import Explained, Forgotten, Recalled, Remembered, Status
 from fastrecall.serve.memory import MOST_ITEMS, ProjectMemory
 
 _Answer = TypeVar("_Answer")
+
+_LONGEST_ERROR = 1000  # characters; it quotes what was asked
 
 _INSTRUCTIONS = (
     "The memory of this project: its issues, its pull requests, and what was remembered. Before "
@@ -35,7 +38,14 @@ _REMOVES = ToolAnnotations(
 
 def make_server(memory: ProjectMemory) -> MCPServer:
     """A server whose tools speak for *memory*; ``run("stdio")`` serves."""
-    server = MCPServer("fastrecall", instructions=_INSTRUCTIONS, version=_core.__version__)
+    server = MCPServer(
+        "fastrecall",
+        instructions=_INSTRUCTIONS,
+        version=_core.__version__,
+        # A failure that was answered needs no line on stderr, which few clients read: a pipe that
+        # is full would stop the server for good.
+        log_level="WARNING",
+    )
 
     @server.tool(title="Recall", annotations=_READS, structured_output=True)
     def recall(
@@ -96,4 +106,4 @@ def _told(answer: Callable[[], _Answer]) -> _Answer:
     try:
         return answer()
     except FastrecallError as error:
-        raise ToolError(str(error)) from error
+        raise ToolError(visible(str(error), _LONGEST_ERROR)) from error

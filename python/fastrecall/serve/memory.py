@@ -256,7 +256,7 @@ class ProjectMemory:
                 day_of(ticket.created_at),
                 "",
                 False,
-                state=state_of(ticket),
+                state=titled(state_of(ticket)),
                 author=titled(ticket.author),
                 url=titled(ticket.url),
                 links=links[:20],
@@ -315,7 +315,7 @@ def _ticket_item(answer: Answer) -> Item:
         titled(ticket.title),
         day_of(ticket.created_at),
         answer.origin,
-        state=state_of(ticket),
+        state=titled(state_of(ticket)),
         url=titled(ticket.url),
         linked=[f"closes {ticket_id(issue)}" for issue in answer.closes[:5]],
     )

@@ -25,7 +25,7 @@ from fastrecall.types import Vectors
 LONGEST = 8000
 """Characters of a note."""
 
-MOST_TAGS = 20
+MOST_TAGS = MOST_CAUSES = 20
 EDGE = "follows"
 """The type of the edges from a note to what caused it."""
 
@@ -86,7 +86,7 @@ class Notes:
         """Write a note; it is on the disk when this returns, secrets of known shapes left out.
 
         Raises:
-            InputError: no text, or too much of it.
+            InputError: no text, or too much of it, of tags or of causes.
             CacheError: the folder cannot be written.
         """
         text = redact(text.strip()).encode("utf-8", "replace").decode()
@@ -99,6 +99,8 @@ class Notes:
             )
         if len(tags) > MOST_TAGS or any(len(tag) > 50 for tag in tags):
             raise InputError(f"expected at most {MOST_TAGS} tags of at most 50 characters")
+        if len(caused_by) > MOST_CAUSES:
+            raise InputError(f"expected at most {MOST_CAUSES} causes")
         vector = embed_question(text, model)
         note = Note(
             f"note-{os.urandom(4).hex()}",

@@ -202,8 +202,8 @@ class _Repeated:
                     entered, now = kept[kind]
                     if self._digests[now] != self._digests[at]:
                         self._differing[kind].append((entered, records[at]))
-                        if self._updated[at] >= updated[kind]:
-                            kept[kind], updated[kind] = (entered, at), self._updated[at]
+                    if self._updated[at] >= updated[kind]:
+                        kept[kind], updated[kind] = (entered, at), self._updated[at]
                 continue
             if other in seen and created[seen[other]] == created[at]:
                 tally.listed_twice += 1
