@@ -70,7 +70,8 @@ def test_time_spellings(text: object, seconds: int) -> None:
 
 @pytest.mark.parametrize(
     "odd", ["yesterday", "2024-13-01T00:00:00Z", "20240501", "", 1e9, True, [], {}, 2**50,
-            "2024-W05-1T12:00:00Z", "9999-12-31T23:00:00-12:00", "2024-05-01T12:00:00+99:99", float("nan")],
+            "2024-W05-1T12:00:00Z", "9999-12-31T23:00:00-12:00", "2024-05-01T12:00:00+99:99",
+            float("nan")],
 )  # fmt: skip
 def test_an_odd_creation_time_is_refused(odd: object) -> None:
     assert "createdAt" in refusal(record(1, createdAt=odd))
