@@ -149,6 +149,52 @@ def test_what_cannot_be_read_is_said(
         load_code(tree.parent / name, commit=commit)
 
 
+def test_lines_of_gitignore_that_are_no_patterns_are_passed_over_as_git_does(tree: Path) -> None:
+    odd = "!\n**a\n/\n\\\n[\n[z-a]\n\x00\na\\\n"
+    with (tree / ".gitignore").open("a") as file:
+        file.write(f"{odd}keep.log\n")
+    in_folder = load_code(tree)
+    assert "keep.log" not in {chunk.path for chunk in in_folder.chunks}
+    git(tree, "init", "-q")
+    assert load_code(tree).fingerprint == in_folder.fingerprint
+
+
+def test_a_folder_that_cannot_be_read_is_named_and_the_rest_is_read(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scandir = os.scandir
+
+    def refusing(folder: Path) -> object:
+        if Path(folder).name == "deep":
+            raise PermissionError(13, "Permission denied")
+        return scandir(folder)
+
+    monkeypatch.setattr("fastrecall.corpus.code.source.os.scandir", refusing)
+    corpus = load_code(tree)
+    assert ("src/deep", "cannot be read: Permission denied") in {
+        (one.path, one.reason) for one in corpus.skipped
+    }
+    assert "src/a.py" in {chunk.path for chunk in corpus.chunks}
+
+
+def test_a_git_hook_around_us_does_not_lead_elsewhere(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    for folder in (tree, other):
+        git(folder, "init", "-q")
+    (other / "alien.py").write_text("alien = 1\n")
+    git(other, "add", ".")
+    git(other, "commit", "-qm", "alien")
+    git(tree, "add", ".")
+    git(tree, "commit", "-qm", "own")
+    before = load_code(tree).fingerprint, load_code(tree, commit="HEAD").fingerprint
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(other / ".git" / "index"))
+    assert (load_code(tree).fingerprint, load_code(tree, commit="HEAD").fingerprint) == before
+
+
 def test_a_tree_deeper_than_calls_may_nest_is_walked(tmp_path: Path) -> None:
     folders = [tmp_path / "a"]
     folders[0].mkdir()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.children import environment
 from tests.oracles.embedding import mean_pooled
 
 import fastrecall.embedding as fe
@@ -65,3 +68,13 @@ def test_a_generator_left_early_stops_its_threads() -> None:
     next(batches)
     batches.close()
     assert len(list(encoder.batches(["still works"]))) == 1
+
+
+def test_nothing_is_written_down_for_or_sent_to_the_maker_of_the_runtime(tmp_path: Path) -> None:
+    code = "import fastrecall as fr; fr.embed(['a'], cache=False)"
+    variables = {
+        name: text for name, text in environment().items() if not name.startswith(("ORT_", "XDG_"))
+    }
+    places = {name: str(tmp_path) for name in ("HOME", "USERPROFILE", "LOCALAPPDATA")}
+    subprocess.run([sys.executable, "-c", code], check=True, env=variables | places)
+    assert list(tmp_path.rglob("*")) == []

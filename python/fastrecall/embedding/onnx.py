@@ -222,6 +222,8 @@ def _padding_id(tokenizer: Any) -> int:
 
 
 def _load_session(model: ModelInfo) -> Any:
+    # Its official builds write down a device id and send what they do to their maker.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime  # type: ignore[import-untyped]
 
     options = onnxruntime.SessionOptions()

@@ -18,7 +18,13 @@ from fastrecall.errors import CorpusError
 
 # A hook or a lazy download configured in a foreign repository must not run because we list it.
 _SAFE = ("-c", "core.fsmonitor=false", "-c", "core.quotepath=false")
-_ENVIRONMENT = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+_QUIET = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+_ELSEWHERE = (
+    *("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"),
+    *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE"),
+    *("GIT_GRAFT_FILE", "GIT_SHALLOW_FILE"),
+)
+"""Set in git's own hooks: with them git reads the hook's repository, whatever folder is named."""
 
 _SUBMODULE, _SYMLINK = "160000", "120000"
 _ENTRY = re.compile(rb"([0-7]{6}) [a-z]+ ([0-9a-f]{40,64})\t(.+)", re.DOTALL)
@@ -131,7 +137,7 @@ def _batch(repository: Path, mode: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env=os.environ | _ENVIRONMENT,
+        env=_environment(),
     )
     assert process.stdin is not None
     assert process.stdout is not None
@@ -147,10 +153,14 @@ def _broke_off(repository: Path) -> CorpusError:
     return CorpusError(f"{repository}: git ended before it had told of all files; try: git fsck")
 
 
+def _environment() -> dict[str, str]:
+    return {name: it for name, it in os.environ.items() if name not in _ELSEWHERE} | _QUIET
+
+
 def _ignored(folder: Path) -> bool:
     """Whether the checkout around *folder* ignores it: then its list would be empty."""
     command = ["git", *_SAFE, "-C", os.fspath(folder), "check-ignore", "-q", "."]
-    done = subprocess.run(command, capture_output=True, env=os.environ | _ENVIRONMENT, check=False)
+    done = subprocess.run(command, capture_output=True, env=_environment(), check=False)
     return done.returncode == 0
 
 
@@ -162,9 +172,7 @@ def run_git(folder: Path, *arguments: str, problem: str | None = None) -> bytes:
     """
     command = ["git", *_SAFE, "-C", os.fspath(folder), *arguments]
     try:
-        done = subprocess.run(
-            command, capture_output=True, env=os.environ | _ENVIRONMENT, check=False
-        )
+        done = subprocess.run(command, capture_output=True, env=_environment(), check=False)
     except FileNotFoundError:
         raise CorpusError(
             f"reading {folder} through git needs git, which is not installed"

@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeAlias
@@ -70,9 +70,9 @@ def files_on_disk(root: Path) -> Iterator[SourceFile | Skipped]:
         what = "is a file" if root.exists() else "does not exist"
         raise CorpusError(f"{root} {what}; expected the folder of a source tree")
     listed = git.checkout_files(root)
-    names = _walk(root) if listed is None else listed
-    for name in sorted(PurePosixPath(name).as_posix() for name in names):
-        yield _from_disk(root, name)
+    found: Iterable[str | Skipped] = _walk(root) if listed is None else listed
+    for one in sorted(found, key=lambda one: one.path if isinstance(one, Skipped) else one):
+        yield one if isinstance(one, Skipped) else _from_disk(root, one)
 
 
 def text_file(path: Path) -> SourceFile | Skipped:
@@ -145,7 +145,7 @@ def _as_text(path: str, data: bytes) -> SourceFile | Skipped:
     return SourceFile(path, data.replace(b"\r\n", b"\n"))
 
 
-def _walk(root: Path) -> Iterator[str]:
+def _walk(root: Path) -> Iterator[str | Skipped]:
     """Files below *root* that no ``.gitignore`` on the way down excludes."""
     waiting: list[tuple[Path, Rules]] = [(root, ())]
     while waiting:
@@ -154,16 +154,17 @@ def _walk(root: Path) -> Iterator[str]:
             ignore = folder / ".gitignore"
             if ignore.is_file():
                 rules = (*rules, (folder, _patterns(ignore.read_bytes())))
-            entries = [
-                (Path(one.path), one.is_dir(follow_symlinks=False)) for one in os.scandir(folder)
-            ]
+            entries = list(os.scandir(folder))
         except OSError as error:
-            raise CorpusError(
-                f"cannot read {error.filename or folder}: {error.strerror or error}; make the "
-                "folder readable, or name one below it"
-            ) from error
-        for path, is_folder in entries:
-            if path.name == ".git" or _ignored(path, is_folder, rules):
+            if folder == root:
+                raise CorpusError(f"cannot read {root}: {error.strerror or error}") from error
+            name = folder.relative_to(root).as_posix()
+            yield Skipped(name, f"cannot be read: {error.strerror or error}")
+            continue
+        for entry in entries:
+            path = Path(entry.path)
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if entry.name == ".git" or _ignored(path, is_folder, rules):
                 continue
             if is_folder:
                 waiting.append((path, rules))
