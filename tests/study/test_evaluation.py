@@ -194,7 +194,7 @@ def test_a_corpus_without_links_says_what_to_do(random_corpus: Maker) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"budget": 0}, "budget is 0; expected 1 or more"),
+        ({"budget": 0}, "budget is 0; expected 1 to 100,000"),
         ({"protocols": ["publised"]}, "did you mean 'published'"),
         ({"arms": ["casual"]}, "did you mean 'causal'"),
         ({"links": ["gitlab"]}, "link source 'gitlab' is unknown"),
