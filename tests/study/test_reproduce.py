@@ -123,6 +123,10 @@ def address(files: dict[str, Path]) -> Iterator[str]:
                 self.send_response(200)
                 self.end_headers()
                 self.wfile.write(files["gold"].read_bytes())
+            elif self.path == "/raw/page":
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(b"<html>please log in</html>")
             else:
                 self.send_error(404)
 
@@ -150,6 +154,15 @@ def test_pairs_come_from_an_address_and_are_kept(
     assert "give a copy with --gold FILE" in err
 
 
+def test_an_answer_that_is_no_list_of_pairs_is_told_and_not_kept(
+    run: Run, address: str, tmp_path: Path
+) -> None:
+    code, out, err = run("--model", "fake", "--gold", f"{address}/page")
+    assert (code, out) == (2, "")
+    assert f"what {address}/page answered is no list of pairs" in err
+    assert list((tmp_path / "data" / "gold").iterdir()) == []
+
+
 def test_everything_from_a_server(
     run: Run, files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,6 +188,8 @@ def test_everything_from_a_server(
         ["--prs", "x.json"],
         ["--model", "no/such-model"],
         ["--gold", "nothing.csv", "--model", "fake"],
+        ["--gold", "http://127.0.0.1:port/", "--model", "fake"],
+        ["--gold", "https://..", "--model", "fake"],
     ],
 )
 def test_bad_input_fails_at_once_with_a_sentence(run: Run, args: list[str]) -> None:

@@ -99,8 +99,8 @@ def _from_github(
     from fastrecall._term import note
     from fastrecall.corpus import fetch
 
-    names = [fetch.check_repository(name) for name in repositories]
     server = fetch.Server.at(api_url or fetch.GITHUB_API)
+    names = [fetch.check_repository(name, host=server.host) for name in repositories]
     done = []
     with fetch.GitHub(server, fetch.find_token(server.host)) as github:
         if org:

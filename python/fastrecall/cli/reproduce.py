@@ -20,14 +20,21 @@ _LARGEST_GOLD = 10_000_000  # bytes
 
 
 @click.command("reproduce")
-@click.argument("run", metavar="RUN", default="ydb")
+@click.argument("run", metavar="[RUN]", default="ydb")
 @click.option("--prs", type=Place(), help="PRs as `gh pr list --json` writes them.")
 @click.option("--issues", type=Place(), help="Issues as `gh issue list --json` writes them.")
-@click.option("--gold", metavar="FILE|URL", help="The published pairs.  [default: their address]")
+@click.option(
+    "--gold",
+    type=Place(),
+    metavar="FILE|URL",
+    help="The published pairs.  [default: their address]",
+)
 @click.option("--model", help="Another embedding model.  [default: the published one]")
 @click.option("--threads", type=COUNT, help="Threads to use.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor keep vectors on disk.")
-@click.option("--api-url", envvar="GITHUB_API_URL", metavar="URL", help="Where GitHub is.")
+@click.option(
+    "--api-url", envvar="GITHUB_API_URL", show_envvar=True, metavar="URL", help="Where GitHub is."
+)
 @click.option("--out", type=Place(), help="Write the record to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 def command(
@@ -62,7 +69,7 @@ def command(
         raise InputError("--prs and --issues go together: give both files")
     # What can fail at once should fail before an hour of fetching.
     resolve_model(model or published.model, cache=not no_cache)
-    rows = read_gold(_gold_file(gold or published.gold))
+    rows = read_gold(_gold_file(published.gold if gold is None else gold))
     corpus = _corpus(published, prs, issues, api_url)
     document, record = reproduce(
         corpus, rows, published, model=model, threads=threads, cache=not no_cache
@@ -110,7 +117,8 @@ def _gold_file(place: str) -> Path:
 
     from fastrecall._data import data_folder
     from fastrecall._files import atomic_write
-    from fastrecall.errors import RemoteError
+    from fastrecall.corpus import read_gold
+    from fastrecall.errors import CorpusError, RemoteError
 
     kept = data_folder() / "gold" / f"{hashlib.sha256(os.fsencode(place)).hexdigest()[:16]}.csv"
     if kept.exists():
@@ -130,4 +138,9 @@ def _gold_file(place: str) -> Path:
         ) from error
     with atomic_write(kept, binary=True) as file:
         file.write(data)
+    try:
+        read_gold(kept)
+    except CorpusError as error:  # such as the page on which a network asks for a password
+        kept.unlink()
+        raise RemoteError(f"what {place} answered is no list of pairs: {error}") from error
     return kept

@@ -7,7 +7,7 @@ from tests.corpus.fetch.conftest import Fetch
 from tests.corpus.fetch.fake_github import TOKEN, FakeGitHub, abort, fine, reply, sample
 
 from fastrecall.corpus import load_corpus
-from fastrecall.corpus.fetch import GitHub, Server
+from fastrecall.corpus.fetch import GitHub, Server, check_repository
 from fastrecall.corpus.fetch.client import PageSize
 from fastrecall.errors import InputError, RemoteError
 
@@ -108,14 +108,17 @@ def test_pages_shrink_to_what_the_server_can_do_and_grow_back(
     assert len(load_corpus("demo/lattice", author_filter=None)) == 610
 
 
-def test_a_server_that_stays_broken_is_given_up(
-    server: FakeGitHub, fetch: Fetch, waits: list[float]
+def test_a_server_that_stays_broken_is_given_up_not_without_a_word(
+    server: FakeGitHub, fetch: Fetch, waits: list[float], said: list[str]
 ) -> None:
     server.repos = [sample()]
     server.troubles.extend([reply(502)] * 50)
     with pytest.raises(RemoteError, match="failed 9 times in a row, last with: status 502"):
         fetch()
     assert waits == [1, 2, 4, 8, 16, 32, 60, 60]
+    assert said == [
+        f"127.0.0.1 failed (status 502): again in {pause} s" for pause in (8, 16, 32, 60, 60)
+    ]
     assert [body["variables"]["first"] for body in server.requests][-1] == 1
 
 
@@ -184,6 +187,35 @@ def test_a_page_size_halves_and_doubles() -> None:
 )
 def test_any_usual_address_leads_to_graphql(given: str, host: str, asked: str) -> None:
     assert Server.at(given) == Server(host, asked)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "https://[bad",
+        "https://git.corp:port",
+        "https://..",
+        "https://git..corp",
+        "https://git corp",
+        "https://git%00corp",
+        "https://" + "x" * 64,
+        "https://git",
+        "https://api.git/",
+        "https://bücher.example",
+    ],
+)
+def test_an_address_whose_host_is_none_or_no_folder_is_refused(given: str) -> None:
+    with pytest.raises(InputError, match=r"https://HOST/api/v3|full name"):
+        Server.at(given)
+
+
+def test_a_secret_in_an_address_is_not_told_again() -> None:
+    with pytest.raises(InputError, match="holds a user name or a token") as caught:
+        Server.at(f"https://{TOKEN}@git.corp/api/v3")
+    assert TOKEN not in str(caught.value)
+    with pytest.raises(InputError, match="is no repository") as caught:
+        check_repository(f"https://{TOKEN}@git.corp/a")
+    assert TOKEN not in str(caught.value)
 
 
 @pytest.mark.parametrize(

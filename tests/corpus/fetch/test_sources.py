@@ -143,6 +143,9 @@ def test_eval_takes_the_name_of_what_was_fetched(dumps: tuple[Path, Path], run: 
         ["ydb"],
         ["../x"],
         ["a/b", "--api-url", "http://git.corp"],
+        ["a/b", "--api-url", "https://[bad"],
+        ["http://[bad/a/b"],
+        ["https://gitlab.com/a/b"],
         ["--from-gh", "no.json", "no.json"],
     ],
 )

@@ -162,7 +162,10 @@ class GitHub:
                     ) from None
                 if size:
                     size.shrink()
-                self._sleep(min(2.0 ** (failures - 1), _LONGEST_PAUSE))
+                pause = min(2.0 ** (failures - 1), _LONGEST_PAUSE)
+                if pause > _WORTH_A_WORD:
+                    self._say(f"{self.server.host} failed ({failure}): again in {_span(pause)}")
+                self._sleep(pause)
             else:
                 if size:
                     size.succeed()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fastrecall.corpus._records import bare_login
 from fastrecall.corpus.code.git import run_git
-from fastrecall.corpus.fetch.names import check_repository, is_repository
+from fastrecall.corpus.fetch.names import COMMITS, check_repository, is_repository
 from fastrecall.corpus.fetch.store import Manifest, Store
 from fastrecall.corpus.github import closing_references
 from fastrecall.corpus.history import GIT
@@ -49,7 +49,7 @@ def import_git(path: str | os.PathLike[str], *, name: str | None = None) -> tupl
     if not folder.is_dir():
         raise CorpusError(f"{folder}: there is no such folder; expected a git repository")
     repository = check_repository(name) if name else _name(folder)
-    store = Store.of("git", repository)
+    store = Store.of(COMMITS, repository)
     with store.lock():
         manifest = store.replace(
             read_commits(folder, repository),

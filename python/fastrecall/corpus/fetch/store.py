@@ -20,7 +20,7 @@ from fastrecall._data import data_folder
 from fastrecall._files import atomic_write, remove_leftovers
 from fastrecall._lock import locked
 from fastrecall.corpus.build import node_order
-from fastrecall.corpus.fetch.names import is_repository
+from fastrecall.corpus.fetch.names import COMMITS, is_repository
 from fastrecall.corpus.history import GIT
 from fastrecall.corpus.table import from_table, to_table
 from fastrecall.errors import CorpusError
@@ -274,10 +274,10 @@ def _find(repository: str) -> tuple[Store, Manifest]:
     """The stored state of a repository; github.com comes before other servers."""
     owner, name = repository.removeprefix(GIT).lower().split("/")
     root = data_folder()
-    hosts = "git" if repository.startswith(GIT) else "*"
+    hosts = COMMITS if repository.startswith(GIT) else "*"
     found: dict[str, tuple[Store, Manifest]] = {}
     for folder in sorted(root.glob(f"{hosts}/{owner}/{name}")):
-        if hosts != "git" and folder.parent.parent.name == "git":
+        if hosts != COMMITS and folder.parent.parent.name == COMMITS:
             continue
         store = Store(folder)
         for _ in range(_MOST_RENAMES):
@@ -294,7 +294,7 @@ def _find(repository: str) -> tuple[Store, Manifest]:
         )
     for one in found.values():
         return one
-    what = "--git PATH" if hosts == "git" else repository
+    what = "--git PATH" if hosts == COMMITS else repository
     raise CorpusError(
         f"{repository}: no such folder, and it was not fetched; to fetch it: "
         f"fastrecall fetch {what}"
@@ -306,7 +306,7 @@ def _all_of(part: str) -> Iterator[tuple[Store, Manifest]]:
     owner = part.removeprefix(GIT).removesuffix(ALL_OF_OWNER)
     found = False
     for path in sorted(data_folder().glob(f"*/{owner.lower()}/*/{MANIFEST}")):
-        is_git = path.parent.parent.parent.name == "git"
+        is_git = path.parent.parent.parent.name == COMMITS
         store = Store(path.parent)
         if is_git == part.startswith(GIT) and (manifest := store.manifest()):
             found = True
