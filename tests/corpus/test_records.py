@@ -151,6 +151,7 @@ def test_closing_references() -> None:
     ticket = read(record(1, closingIssuesReferences=items), "pr")
     assert ticket.closes == (("", 5), ("o/r", 6), ("o/r", 7))
     assert read(record(1, closingIssuesReferences=[]), "pr").closes == ()
+    assert read(record(1, closingIssuesReferences={"nodes": [None]}), "pr").closes == ()
     assert read(record(1), "pr").closes is None
 
 

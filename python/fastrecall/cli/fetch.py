@@ -61,6 +61,8 @@ def command(
     ways = [bool(from_gh), bool(git_path), bool(org)]
     if sum(ways) > 1 or (org and repositories) or (any(ways[:2]) and len(repositories) > 1):
         raise InputError("give repositories, --org, --from-gh or --git, one of them at a time")
+    if any(ways[:2]) and (comments or commits):
+        raise InputError("--comments and --commits are asked of a server; leave them out")
     if not any(ways) and not repositories:
         raise InputError(
             "nothing to fetch; give OWNER/NAME (such as ydb-platform/ydb), --org, --from-gh or "

@@ -31,6 +31,7 @@ def command(run_file: str, qrels_file: str, names: tuple[str, ...], as_json: boo
     """
     from fastrecall._term import note, output_width
     from fastrecall.measure import parse_metrics, read_qrels, read_run, score_run
+    from fastrecall.report.format import plural
     from fastrecall.report.score_table import render_scores
 
     metrics = parse_metrics(names or DEFAULT_METRICS)
@@ -40,7 +41,7 @@ def command(run_file: str, qrels_file: str, names: tuple[str, ...], as_json: boo
         ("in the run but not judged, left out", scores.unjudged),
     ):
         if queries:
-            note(f"{len(queries)} queries {what}: {', '.join(queries[:5])}")
+            note(f"{plural(len(queries), 'query', 'queries')} {what}: {', '.join(queries[:5])}")
     rows = [
         {"metric": str(metric), **estimate.as_dict()}
         for metric, estimate in scores.estimates().items()

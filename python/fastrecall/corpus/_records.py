@@ -209,6 +209,8 @@ class RecordReader:
             return None
         found = []
         for item in _items(value, "closingIssuesReferences"):
+            if item is None:  # an issue that the one who asked may not see
+                continue
             if not isinstance(item, dict):
                 raise BadField.of(
                     "closingIssuesReferences", item, "objects with number and repository"

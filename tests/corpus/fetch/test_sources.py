@@ -140,6 +140,7 @@ def test_eval_takes_the_name_of_what_was_fetched(dumps: tuple[Path, Path], run: 
         ["a/b", "--org", "c"],
         ["--org", "c", "--git", "."],
         ["a/b", "c/d", "--git", "."],
+        ["--git", ".", "--commits"],
         ["ydb"],
         ["../x"],
         ["a/b", "--api-url", "http://git.corp"],
