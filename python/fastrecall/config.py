@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import re
@@ -130,13 +131,23 @@ def config_places(
     """
     if path is not None:
         return (Tried(Path(path), "read"),)
+    places = [(folder or _current_folder()) / PROJECT_FILE]
+    with contextlib.suppress(RuntimeError):  # nobody's home is known
+        places.append(user_config_path())
     tried: list[Tried] = []
     found = False
-    for place in ((folder or Path.cwd()) / PROJECT_FILE, user_config_path()):
+    for place in places:
         there = not found and place.is_file()
         tried.append(Tried(place, "read" if there else "not needed" if found else "not there"))
         found = found or there
     return tuple(tried)
+
+
+def _current_folder() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise InputError("the current folder was removed; go to one that is there") from None
 
 
 def config_init(path: str | os.PathLike[str] = PROJECT_FILE, *, overwrite: bool = False) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -177,3 +178,42 @@ def test_a_wrong_file_is_named_and_commands_without_settings_do_not_read_it(
     assert_told(run("eval", folder), "fastrecall.toml", "eval.buget", "did you mean eval.budget")
     assert_told(run("--config", "none.toml", "gold", folder), "none.toml", "cannot read settings")
     assert run("models").code == 0
+
+
+def test_help_is_given_even_when_the_file_is_wrong_and_tells_its_defaults_when_not(
+    run: Run,
+) -> None:
+    file = changed(
+        Path("fastrecall.toml"),
+        ('protocols = ["all"]', 'protocols = ["past-only"]'),
+        ('author_filter = "^(ydbot|', 'author_filter = "^(somebody|'),
+        ("depth = 3", "depth = 7"),
+    )
+    told = " ".join(run("eval", "--help").out.split())
+    for default in ("[default: past-only]", "[default: ^(somebody|", "[default: 7;"):
+        assert default in told
+    file.write_text("[eval", encoding="utf-8")
+    code, out, err = run("eval", "--help")
+    assert (code, out[:6]) == (0, "Usage:")
+    assert "fastrecall.toml is not TOML" in err
+    assert run("eval", "--out", "x").code == 2
+
+
+def test_nobody_needs_a_home(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.delenv("APPDATA")
+    monkeypatch.setattr(Path, "home", homeless)
+    monkeypatch.delenv("FASTRECALL_CACHE")
+    assert run("gold", folder).code == 0
+    assert "none: no home folder for the cache" in run("info").out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a folder that is in use stays")
+def test_a_folder_that_is_gone_is_told(run: Run, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    os.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert_told(run("gold", folder), "the current folder was removed")

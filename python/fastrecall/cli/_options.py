@@ -44,7 +44,8 @@ window_options = stack(
     click.option(
         "--author-filter",
         metavar="REGEX",
-        help="Drop PRs by these authors; '' keeps all.  [default: ydbot and common automation]",
+        show_default=True,
+        help="Drop PRs by these authors; '' keeps all.",
     ),
 )
 
@@ -93,8 +94,9 @@ asking_options = stack(
         "protocols",
         multiple=True,
         metavar="NAME",
+        show_default=True,
         help="What is indexed and asked: published, leave-one-out, duplicates, past-only, shuffled "
-        "or all; repeatable.  [default: all]",
+        "or all; repeatable.",
     ),
     click.option(
         "--query",

@@ -20,7 +20,7 @@ import click
 from fastrecall._term import let_go_of, note, open_standard_streams
 from fastrecall.cli._config import CONFIGURED, ConfigFile, option_defaults
 from fastrecall.cli._kinds import Place
-from fastrecall.errors import FastrecallError
+from fastrecall.errors import FastrecallError, InputError
 
 COMMANDS = {
     "eval": ("fastrecall.cli.eval", "Measure how well a project's past is recalled."),
@@ -68,6 +68,8 @@ class LazyGroup(click.Group):
 
     called = ""
     """The command that was called last."""
+    asked_for_help = False
+    """Whether it was called for its help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands in the order of `COMMANDS`."""
@@ -90,6 +92,7 @@ class LazyGroup(click.Group):
             hint = f" Did you mean '{near[0]}'?" if near else ""
             ctx.fail(f"No such command '{args[0]}'.{hint}")
         self.called = args[0] if args else ""
+        self.asked_for_help = not {"-h", "--help"}.isdisjoint(args)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -135,7 +138,12 @@ def app(ctx: click.Context, config_path: str | None) -> None:
     ctx.obj = file = ConfigFile(config_path)
     if ctx.invoked_subcommand in CONFIGURED:
         command = ctx.invoked_subcommand
-        ctx.default_map = {command: option_defaults(file.config, command)}
+        try:
+            ctx.default_map = {command: option_defaults(file.config, command)}
+        except InputError as error:
+            if not app.asked_for_help:
+                raise
+            note(f"error: {error}")
 
 
 def main(args: list[str] | None = None) -> None:

@@ -30,7 +30,6 @@ def _facts() -> dict[str, object]:
     from fastrecall import _core
     from fastrecall._threads import usable_cores
     from fastrecall.config import config_places
-    from fastrecall.embedding import cache_folder
     from fastrecall.search.index.place import BEST_UP_TO, EVIDENCE_ARM, FUSION_ARM
 
     facts: dict[str, object] = {
@@ -41,13 +40,23 @@ def _facts() -> dict[str, object]:
         "compiled": _core.compiled_isas(),
         "threads": usable_cores(),
         "search ranks by": f"{EVIDENCE_ARM} up to {BEST_UP_TO:,} tickets, {FUSION_ARM} beyond",
-        "cache folder": str(cache_folder()),
+        "cache folder": _cache_folder(),
         "settings files": [
             f"{place.path} ({place.state})" for place in config_places(config_file().path)
         ],
     }
     facts |= {package: _version(package) for package in PACKAGES}
     return facts | {f"build: {name}": value for name, value in _core.build_info().items()}
+
+
+def _cache_folder() -> str:
+    from fastrecall.embedding import cache_folder
+    from fastrecall.errors import CacheError
+
+    try:
+        return str(cache_folder())
+    except CacheError as error:
+        return f"none: {error}"
 
 
 def _version(package: str) -> str:

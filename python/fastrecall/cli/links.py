@@ -20,7 +20,9 @@ BASE: LinkSource = "published"
 
 @click.command("links")
 @corpus_options
-@click.option("--list", "listed", is_flag=True, help=f"List what --links gains and loses: {BASE}.")
+@click.option(
+    "--list", "listed", is_flag=True, help=f"List what --links gains and loses against {BASE}."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def command(links: str, listed: bool, as_json: bool, **where: Any) -> None:
     """Show how many closing links of CORPUS each source finds, and how they overlap.
