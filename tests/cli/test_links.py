@@ -28,10 +28,11 @@ def test_pairs_gained_and_lost_are_listed(run: Run, folder: Path) -> None:
     }  # fmt: skip
 
 
-def test_titles_alone_have_no_links_to_find(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["links", "gold"])
+def test_titles_alone_have_no_links_to_find(run: Run, tmp_path: Path, command: str) -> None:
     (tmp_path / "gold.csv").write_text("issue,pr,query,pr_title\n1,2,Crash,Fix it\n")
-    code, _, err = run("links", "--gold", tmp_path / "gold.csv")
-    assert code == 2
+    code, out, err = run(command, "--gold", tmp_path / "gold.csv")
+    assert (code, out) == (2, "")
     assert "no texts to find links in" in err
 
 

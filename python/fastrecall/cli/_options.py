@@ -201,6 +201,14 @@ def read_corpus(
     return loaded, None if rows is None else room.gold_from_rows(loaded, rows)
 
 
+def refuse_titles_only(corpus: Corpus) -> None:
+    """Tell that links are looked for where no texts are."""
+    if corpus.titles_only:
+        raise InputError(
+            f"{corpus.name}: a gold file alone has no texts to find links in; give a corpus, too"
+        )
+
+
 def gold_differences(corpus: Corpus, given: Gold, links: tuple[LinkSource, ...]) -> list[str]:
     """What the pairs found by rule and the pairs given do not share, as lines of text."""
     from fastrecall import corpus as room

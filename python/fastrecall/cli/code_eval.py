@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fastrecall.cli._code import code_options, described, read_code
-from fastrecall.cli._gates import gate_options, judge
+from fastrecall.cli._gates import Gates, gate_options
 from fastrecall.cli._options import model_options
 from fastrecall.cli._reasoning import opened_reasoner, reasoning_options
 from fastrecall.cli._records import give_out, record_options
@@ -58,6 +58,7 @@ def command(
     """
     from fastrecall.study.code_eval import evaluate_code
 
+    conditions = Gates.read(**gates)
     corpus, gold = read_code(path, queries=queries, commit=commit)
     with opened_reasoner(
         reasoning=reasoning,
@@ -78,4 +79,4 @@ def command(
             cache=not no_cache,
         )
     give_out(record, as_json=as_json, out=out, markdown=markdown, misses=misses)
-    return judge(record, **gates)
+    return conditions.judge(record)

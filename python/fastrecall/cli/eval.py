@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fastrecall.cli._executor import chosen_executor, executor_options, memory_option
-from fastrecall.cli._gates import gate_options, judge
+from fastrecall.cli._gates import Gates, gate_options
 from fastrecall.cli._kinds import Place
 from fastrecall.cli._options import (
     UNCUT,
@@ -88,7 +88,7 @@ def command(
     fail_under: tuple[str, ...],
     bound: Bound,
     baseline: str | None,
-    max_drop: float,
+    max_drop: float | None,
     junit: str | None,
     **options: Any,
 ) -> int:
@@ -113,6 +113,9 @@ def command(
 
     if with_stats and corpus is None and prs is None and gold_file is not None:
         raise InputError("--stats reads tickets, and a gold file has none; name a corpus as well")
+    conditions = Gates.read(
+        fail_under=fail_under, bound=bound, baseline=baseline, max_drop=max_drop, junit=junit
+    )
     if html:
         templating()  # a missing package is told now, not after the work
     sources = parse_links(links)
@@ -175,11 +178,4 @@ def command(
             file.write(render_html(record))
         note(f"page written to {html}")
     give_out(record, as_json=as_json, out=out, markdown=markdown)
-    return judge(
-        record,
-        fail_under=fail_under,
-        bound=bound,
-        baseline=baseline,
-        max_drop=max_drop,
-        junit=junit,
-    )
+    return conditions.judge(record)

@@ -13,6 +13,7 @@ from fastrecall.cli._options import (
     gold_differences,
     parse_links,
     read_corpus,
+    refuse_titles_only,
 )
 
 
@@ -30,6 +31,7 @@ def command(links: str, out: str | None, **where: Any) -> None:
 
     sources = parse_links(links)
     corpus, given = read_corpus(**where)
+    refuse_titles_only(corpus)
     found = room.gold_from_links(corpus, room.find_links(corpus), sources)
     if given is not None:
         for line in gold_differences(corpus, given, sources):

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fastrecall.cli._options import corpus_options, parse_links, read_corpus
+from fastrecall.cli._options import corpus_options, parse_links, read_corpus, refuse_titles_only
 from fastrecall.cli._output import print_json
-from fastrecall.errors import InputError
 
 if TYPE_CHECKING:
     from fastrecall.types import Corpus, LinkSource
@@ -37,10 +36,7 @@ def command(links: str, listed: bool, as_json: bool, **where: Any) -> None:
 
     sources = parse_links(links)
     corpus, _ = read_corpus(**where)
-    if corpus.titles_only:
-        raise InputError(
-            f"{corpus.name}: a gold file alone has no texts to find links in; give a corpus, too"
-        )
+    refuse_titles_only(corpus)
     found = room.find_links(corpus)
     overlap = link_overlap(corpus, found)
     changed = difference(found, BASE, sources)

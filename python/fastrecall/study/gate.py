@@ -60,15 +60,8 @@ def fail_under(record: Mapping[str, Any], spec: str, *, bound: Bound = "point") 
     >>> str(fail_under(record, "chain_hit@2[causal]=0.9"))
     'pass: chain_hit@2[published/causal] is 0.9000 ≥ 0.9000'
     """
-    match = _SPEC.fullmatch(spec.strip())
-    if match is None:
-        raise InputError(
-            f"gate '{spec}' cannot be read; expected METRIC[ARM]=SHARE or "
-            "METRIC[PROTOCOL/ARM]=SHARE, for example chain_hit@32[causal]=0.9"
-        )
+    match = parsed(spec)
     least = float(match["least"])
-    if least > 1:
-        raise InputError(f"gate '{spec}' can never be met; expected a share from 0 to 1")
     with whole(record):
         protocols = record["protocols"]
         protocol = match["protocol"] or next(iter(protocols))
@@ -81,6 +74,26 @@ def fail_under(record: Mapping[str, Any], spec: str, *, bound: Bound = "point") 
     suffix = " (lower bound)" if bound == "lower" else ""
     name = f"{match['metric']}[{protocol}/{match['arm']}]{suffix}"
     return Verdict(name, measured, least, measured >= least)
+
+
+def parsed(spec: str) -> re.Match[str]:
+    """The parts of a condition; to be asked before an evaluation, whose end it would spoil.
+
+    Raises:
+        InputError: it cannot be read, or never be met.
+
+    >>> parsed("mrr[best]=0.5")["arm"]
+    'best'
+    """
+    match = _SPEC.fullmatch(spec.strip())
+    if match is None:
+        raise InputError(
+            f"gate '{spec}' cannot be read; expected METRIC[ARM]=SHARE or "
+            "METRIC[PROTOCOL/ARM]=SHARE, for example chain_hit@32[causal]=0.9"
+        )
+    if float(match["least"]) > 1:
+        raise InputError(f"gate '{spec}' can never be met; expected a share from 0 to 1")
+    return match
 
 
 def _measured(
