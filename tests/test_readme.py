@@ -40,3 +40,11 @@ def test_links_lead_to_files(page: str) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (path.parent / target).exists(), f"{page} links to {target}"
+
+
+def test_every_command_has_its_place_in_readme() -> None:
+    from fastrecall.cli.app import COMMANDS
+
+    rows = [line.split("|")[1] for line in README.splitlines() if line.startswith("| `")]
+    told = re.findall(r"`([a-z-]+)`", " ".join(rows))
+    assert sorted([*told, "fetch"]) == sorted(COMMANDS)

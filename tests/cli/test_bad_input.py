@@ -86,6 +86,10 @@ def test_a_sweep_over_numbers_that_nobody_means(run: Run, folder: Path) -> None:
     assert_told(outcome, "budget is 9999", "expected 1 to 100,000")
 
 
+def test_a_list_of_what_nothing_gains(run: Run, folder: Path) -> None:
+    assert_told(run("links", folder, "--list"), "--links github+title")
+
+
 def test_only_one_of_the_two_files(run: Run, folder: Path) -> None:
     assert_told(run("eval", "--prs", folder / "prs.json"), "--prs and --issues go together")
 

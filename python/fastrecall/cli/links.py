@@ -10,6 +10,7 @@ import click
 
 from fastrecall.cli._options import corpus_options, parse_links, read_corpus, refuse_titles_only
 from fastrecall.cli._output import print_json
+from fastrecall.errors import InputError
 
 if TYPE_CHECKING:
     from fastrecall.types import Corpus, LinkSource
@@ -35,6 +36,8 @@ def command(links: str, listed: bool, as_json: bool, **where: Any) -> None:
     from fastrecall.study.link_overlap import difference, link_overlap
 
     sources = parse_links(links)
+    if listed and sources == (BASE,):
+        raise InputError(f"--list needs other sources than {BASE}; add --links github+title")
     corpus, _ = read_corpus(**where)
     refuse_titles_only(corpus)
     found = room.find_links(corpus)
