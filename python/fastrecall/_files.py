@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -11,6 +13,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from fastrecall.errors import CacheError, InputError
+
+_OWN_STREAMS = re.compile(
+    r"/dev/(?P<name>stdout|stderr)|/(?:dev|proc/self)/fd/(?P<number>\d{1,9})", re.ASCII
+)
 
 
 @contextlib.contextmanager
@@ -33,10 +39,12 @@ def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Itera
     'whole'
     """
     path = Path(path)
-    if path.exists() and not path.is_file() and not path.is_dir():
-        # A device or a pipe (/dev/stdout): nothing to replace, and it must not become a file.
+    stream = _OWN_STREAMS.fullmatch(str(path))
+    if stream or (path.exists() and not path.is_file() and not path.is_dir()):
+        # A device or a pipe: nothing to replace, and it must not become a file. Nor must the file
+        # that a stream of this process leads to be another one for what the stream takes later.
         try:
-            with _plain(path, binary) as file:
+            with _plain(_copy_of(stream) if stream else path, binary) as file:
                 yield file
         except BrokenPipeError:
             raise
@@ -67,6 +75,12 @@ def atomic_write(path: str | os.PathLike[str], *, binary: bool = False) -> Itera
     except BaseException:
         _remove(beside)
         raise
+
+
+def _copy_of(stream: re.Match[str]) -> int:
+    """A descriptor that goes on where the stream stands."""
+    sys.stdout.flush()
+    return os.dup(int(stream["number"] or ("1" if stream["name"] == "stdout" else "2")))
 
 
 def _plain(where: Path | int, binary: bool) -> IO[Any]:

@@ -67,6 +67,21 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     assert (tmp_path / "code").read_text() == "0\n"
 
 
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="needs a name for stdout")
+def test_a_file_that_is_stdout_takes_what_stdout_takes_as_well(
+    folder: Path, tmp_path: Path
+) -> None:
+    options = "--model fake --protocol published --arm causal"
+    line = f"$fastrecall eval {folder} {options} --out /dev/stdout"
+    cache = str(tmp_path / "cache")
+    assert (
+        shell(f"echo before >all; {line} >>all", tmp_path, FASTRECALL_CACHE=cache).returncode == 0
+    )
+    before, _, after = (tmp_path / "all").read_text("utf-8").partition("\n}\n")
+    assert before.startswith("before\n{\n")
+    assert after.startswith("corpus: 3 issues, 3 PRs")
+
+
 def test_data_for_a_program_is_utf8_whatever_the_locale() -> None:
     # As under a locale of another encoding, which need not be installed here.
     code = (

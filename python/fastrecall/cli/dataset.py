@@ -53,7 +53,9 @@ def command(
     same tickets in it, cut and filtered as here. What takes more memory than there is then goes
     with: fastrecall eval FOLDER --memory 4GB
     """
+    from fastrecall._visible import visible
     from fastrecall.corpus import AUTHOR_FILTER, write_dataset
+    from fastrecall.report.format import plural
 
     written = write_dataset(
         corpus,
@@ -79,6 +81,6 @@ def command(
         print_json(about)
         return
     click.echo(
-        f"{written.name}: {cut.kept_issues:,} issues, {cut.kept_prs:,} PRs, "
-        f"{size / 1e6:.1f} MB in {folder}"
+        f"{visible(written.name)}: {plural(cut.kept_issues, 'issue')}, "
+        f"{plural(cut.kept_prs, 'PR')}, {size / 1e6:.1f} MB in {folder}"
     )

@@ -57,6 +57,7 @@ def command(
     'A/B+C/D' and 'OWNER/*' are several as one.
     """
     from fastrecall.errors import InputError
+    from fastrecall.report.format import plural
 
     ways = [bool(from_gh), bool(git_path), bool(org)]
     if sum(ways) > 1 or (org and repositories) or (any(ways[:2]) and len(repositories) > 1):
@@ -86,7 +87,8 @@ def command(
         return
     for row in rows:
         click.echo(
-            f"{row['repository']}: {row['issues']:,} issues, {row['prs']:,} PRs in {row['file']}"
+            f"{row['repository']}: {plural(row['issues'], 'issue')}, {plural(row['prs'], 'PR')} "
+            f"in {row['file']}"
         )
 
 

@@ -44,7 +44,9 @@ def command(
     CORPUS is a folder, a file, OWNER/NAME as `fastrecall fetch` brought it, what `fastrecall
     dataset` wrote, or demo. An index that is there stays in use until the new one is whole.
     """
+    from fastrecall._visible import visible
     from fastrecall.corpus import AUTHOR_FILTER
+    from fastrecall.report.format import plural
     from fastrecall.search.index.source import index_corpus
 
     with chosen_executor(
@@ -70,6 +72,7 @@ def command(
         print_json({**built, "folder": str(folder)})
         return
     click.echo(
-        f"{built['name']}: {built['issues']:,} issues, {built['prs']:,} PRs, {built['links']:,} "
-        f"closing links, ranked by {built['ranked_by']}, {size / 1e6:.1f} MB in {folder}"
+        f"{visible(built['name'])}: {plural(built['issues'], 'issue')}, "
+        f"{plural(built['prs'], 'PR')}, {plural(built['links'], 'closing link')}, "
+        f"ranked by {built['ranked_by']}, {size / 1e6:.1f} MB in {folder}"
     )

@@ -167,7 +167,7 @@ class ProjectMemory:
                 warnings.append(f"{changed} has changed since it was indexed; index it again")
             corpus = {} if index is None else index.manifest.corpus
             return Status(
-                corpus=corpus.get("name", ""),
+                corpus=titled(corpus.get("name", "")),
                 issues=corpus.get("issues", 0),
                 prs=corpus.get("prs", 0),
                 links=corpus.get("links", 0),
