@@ -35,7 +35,7 @@ from fastrecall.corpus import (  # noqa: E402
 )
 from fastrecall.embedding import embed  # noqa: E402
 from fastrecall.measure import PairedHits, mcnemar, newcombe_paired, wilson  # noqa: E402
-from fastrecall.search import best as arm  # noqa: E402
+from fastrecall.search import evidence, lending  # noqa: E402
 from fastrecall.search.best import Best  # noqa: E402
 from fastrecall.search.exact import ExactIndex  # noqa: E402
 from fastrecall.search.plain_cosines import PlainCosines  # noqa: E402
@@ -79,10 +79,10 @@ def no_means(
 
 
 ABLATIONS = (
-    ("no links", arm, "LINK_DISCOUNT", np.inf),
-    ("no words", arm, "WORDS_WEIGHT", 0.0),
+    ("no links", lending, "LINK_DISCOUNT", np.inf),
+    ("no words", evidence, "WORDS_WEIGHT", 0.0),
     ("vectors as they are", PlainCosines, "_mean_without", no_means),
-    ("title not asked alone", arm, "TITLE_WEIGHT", 0.0),
+    ("title not asked alone", evidence, "TITLE_WEIGHT", 0.0),
 )
 
 

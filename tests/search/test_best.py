@@ -16,7 +16,7 @@ from fastrecall.corpus import find_links, gold_from_links, load_corpus, make_cor
 from fastrecall.embedding import embed
 from fastrecall.errors import InputError
 from fastrecall.search import best as arm
-from fastrecall.search import tokens
+from fastrecall.search import evidence, lending, tokens
 from fastrecall.search.best import Best
 from fastrecall.search.best_parts import FIELD_WEIGHTS, best_parts
 from fastrecall.search.bm25 import BM25
@@ -89,9 +89,9 @@ def assert_follows_the_description(case, exclude, visible=None):
             is_pr=case.is_pr,
             exists=exists,
             links=case.links,
-            title_weight=arm.TITLE_WEIGHT,
-            words_weight=arm.WORDS_WEIGHT,
-            discount=arm.LINK_DISCOUNT,
+            title_weight=evidence.TITLE_WEIGHT,
+            words_weight=evidence.WORDS_WEIGHT,
+            discount=lending.LINK_DISCOUNT,
         )
         found = {int(i): s for i, s in zip(ids[row], scores[row], strict=True) if i >= 0}
         assert found.keys() == expected.keys()
@@ -264,13 +264,13 @@ def test_what_a_question_weighs_is_what_search_ranks_by(case, query, gone):
     for node in range(size):
         lender = weighed.lenders[node]
         neighbours = [other for one, other in linked if one == node != other]
-        lent = max(weighed.evidence[neighbours], default=-np.inf) - arm.LINK_DISCOUNT
+        lent = max(weighed.evidence[neighbours], default=-np.inf) - lending.LINK_DISCOUNT
         if not case.is_pr[node]:
             assert lender == -1
-            assert weighed.scores[node] == weighed.evidence[node] - arm.LINK_DISCOUNT
+            assert weighed.scores[node] == weighed.evidence[node] - lending.LINK_DISCOUNT
         elif lent > weighed.evidence[node] > -np.inf:
             assert lender in neighbours
-            assert weighed.scores[node] == weighed.evidence[lender] - arm.LINK_DISCOUNT
+            assert weighed.scores[node] == weighed.evidence[lender] - lending.LINK_DISCOUNT
         else:
             assert lender == -1
             assert weighed.scores[node] == weighed.evidence[node]

@@ -27,23 +27,13 @@ from fastrecall.search.best_parts import (
     prs_first,
 )
 from fastrecall.search.bm25 import BM25, Vocabulary
+from fastrecall.search.evidence import Floats, Places, evidence_of, meaning_of
+from fastrecall.search.lending import Lending, joined_links
 from fastrecall.search.plain_cosines import PlainCosines
 from fastrecall.types import Corpus, Ids, Links, Scores, Vectors
 
 QUERY_BODY_CHARACTERS = 900
 """What is read of a question's body: about what the embedded model reads before it cuts."""
-
-TITLE_WEIGHT = 0.5
-"""The title asked alone, beside title and body together at 1: flat from 0.25 to 1."""
-
-WORDS_WEIGHT = 0.6
-"""Evidence of words beside evidence of meaning: flat from 0.3 to 1."""
-
-LINK_DISCOUNT = 1.0
-"""What a linked ticket's evidence loses on its way, in standard deviations: flat 0.5 to 1.5."""
-
-_LEAST_DEVIATION = 1e-4
-"""Where nodes differ by less they are alike, and the difference is rounding."""
 
 _PRODUCTS_AT_ONCE = 8_000_000
 """Products held at a time: 32 MB, and enough questions for the fastest multiplication."""
@@ -51,9 +41,7 @@ _PRODUCTS_AT_ONCE = 8_000_000
 _SCORES_AT_ONCE = 65_536
 """Scores worked on at a time: few enough to stay in the cache from step to step."""
 
-_Floats: TypeAlias = npt.NDArray[np.float64]
 _Bools: TypeAlias = npt.NDArray[np.bool_]
-_Places: TypeAlias = npt.NDArray[np.int64]
 
 
 class Weighed(NamedTuple):
@@ -65,12 +53,12 @@ class Weighed(NamedTuple):
     within PRs, ``words`` bm25 scores, ``cosines`` those of the vectors as they are.
     """
 
-    scores: _Floats
-    evidence: _Floats
-    lenders: _Places
-    meaning: _Floats
-    words: _Floats
-    cosines: _Floats
+    scores: Floats
+    evidence: Floats
+    lenders: Places
+    meaning: Floats
+    words: Floats
+    cosines: Floats
 
 
 class Best:
@@ -169,7 +157,7 @@ class Best:
         self._vectors = parts.vectors
         self._meaning = PlainCosines(parts.vectors, self._prs)
         self._words = BM25.from_lists(parts.lists, vocabulary, terms=tokens.stems, threads=threads)
-        self._linked = _linked(self._place, np.asarray(links), self._prs)
+        self._lending = Lending(self._place, np.asarray(links), self._prs)
 
     @classmethod
     def of_corpus(
@@ -261,13 +249,13 @@ class Best:
         gone = self._gone(1, [exclude])
         asked = question.vectors[:, np.newaxis]
         products = self._meaning.products(asked, self._meaning.centres_without(gone))
-        meaning = _meaning(products.cosines(slice(1)), self._prs, gone)
+        meaning = meaning_of(products.cosines(slice(1)), self._prs, gone)
         words = self._word_scores(question, gone[0])
-        evidence = _evidence(meaning.copy(), words[np.newaxis].copy(), self._prs, gone)
+        evidence = evidence_of(meaning.copy(), words[np.newaxis].copy(), self._prs, gone)
         scores = np.concatenate(
-            [self._spread(evidence)[0], evidence[0, self._prs :] - LINK_DISCOUNT]
+            [self._lending.scores(evidence)[0], self._lending.lent(evidence[0, self._prs :])]
         )
-        lenders = self._lenders(evidence[0], scores)
+        lenders = self._lending.lenders(evidence[0], scores)
         return Weighed(
             scores[self._place],
             evidence[0, self._place],
@@ -279,7 +267,7 @@ class Best:
 
     def _gone(
         self, queries: int, exclude: npt.NDArray[np.integer] | Sequence[int] | None
-    ) -> _Places:
+    ) -> Places:
         """The place of the node that does not exist, by query, -1 for none."""
         gone = np.full(queries, -1) if exclude is None else np.asarray(exclude)
         if gone.shape != (queries,) or (queries and gone.dtype.kind not in "iu"):
@@ -303,8 +291,8 @@ class Best:
         return np.broadcast_to(shown, (queries, size))[:, self._order]
 
     def _found_without(
-        self, questions: Sequence[_Question], gone: _Places
-    ) -> Iterator[tuple[int, _Floats]]:
+        self, questions: Sequence[_Question], gone: Places
+    ) -> Iterator[tuple[int, Floats]]:
         """Each row and the score of every PR, where all nodes but one exist."""
         for rows in self._blocks(questions):
             asked = np.stack([questions[row].vectors for row in rows], axis=1)
@@ -315,14 +303,14 @@ class Best:
                 words = np.stack(
                     [self._word_scores(questions[row], gone[row]) for row in rows[some]]
                 )
-                meaning = _meaning(products.cosines(some), self._prs, gone[rows[some]])
-                evidence = _evidence(meaning, words, self._prs, gone[rows[some]])
-                yield from zip(rows[some].tolist(), self._spread(evidence), strict=True)
+                meaning = meaning_of(products.cosines(some), self._prs, gone[rows[some]])
+                evidence = evidence_of(meaning, words, self._prs, gone[rows[some]])
+                yield from zip(rows[some].tolist(), self._lending.scores(evidence), strict=True)
 
-    def _word_scores(self, question: _Question, gone: int) -> _Floats:
+    def _word_scores(self, question: _Question, gone: int) -> Floats:
         return self._words.scores(question.text, exclude=[gone] if gone >= 0 else [])
 
-    def _blocks(self, questions: Sequence[_Question]) -> Iterator[_Places]:
+    def _blocks(self, questions: Sequence[_Question]) -> Iterator[Places]:
         """Rows of questions that are asked with equally many vectors, some at a time."""
         columns = np.array([len(question.vectors) for question in questions], dtype=np.int64)
         for count in np.unique(columns).tolist():
@@ -333,8 +321,8 @@ class Best:
                 yield rows[first : first + step]
 
     def _found_among(
-        self, questions: Sequence[_Question], shown: _Bools, gone: _Places
-    ) -> Iterator[tuple[int, _Floats]]:
+        self, questions: Sequence[_Question], shown: _Bools, gone: Places
+    ) -> Iterator[tuple[int, Floats]]:
         """Each row and the score of every PR, -inf for those that do not exist."""
         nobody = np.array([-1])
         for row, question in enumerate(questions):
@@ -347,9 +335,9 @@ class Best:
             words = self._words.scores(question.text, visible=exists)[np.newaxis, there]
             prs = int(exists[: self._prs].sum())
             evidence = np.full((1, len(self)), -np.inf)
-            meaning = _meaning(products.cosines(slice(1), there), prs, nobody)
-            evidence[:, there] = _evidence(meaning, words, prs, nobody)
-            yield row, self._spread(evidence)[0]
+            meaning = meaning_of(products.cosines(slice(1), there), prs, nobody)
+            evidence[:, there] = evidence_of(meaning, words, prs, nobody)
+            yield row, self._lending.scores(evidence)[0]
 
     def _questions(self, queries: Sequence[str]) -> list[_Question]:
         """Texts and vectors of all queries; what is not known yet is embedded in one go."""
@@ -370,39 +358,6 @@ class Best:
             for whole, texts in zip(wholes, asked, strict=True)
         ]
 
-    def _spread(self, evidence: _Floats) -> _Floats:
-        """For each PR its evidence, or that of the best linked node less the discount."""
-        prs, starts, others = self._linked
-        found = evidence[:, : self._prs].copy()
-        if len(prs):
-            # "clip" spares the check of every id, which takes longer than the reading.
-            lenders = np.take(evidence, others, axis=1, mode="clip")
-            lent = np.maximum.reduceat(lenders, starts, axis=1) - LINK_DISCOUNT
-            own = found[:, prs]
-            # A PR that does not exist stays out, whatever it is linked with.
-            found[:, prs] = np.where(np.isfinite(own), np.maximum(own, lent), -np.inf)
-        return found
-
-    def _lenders(self, evidence: _Floats, scores: _Floats) -> _Places:
-        """The place whose evidence each place scores by, -1 for its own: the first of equals."""
-        prs, starts, others = self._linked
-        borrowers = np.repeat(prs, np.diff(np.append(starts, len(others))))
-        lends = evidence[others] - LINK_DISCOUNT == scores[borrowers]
-        lends &= scores[borrowers] > evidence[borrowers]
-        lenders = np.full(len(self), -1)
-        first_last = np.flatnonzero(lends)[::-1]
-        lenders[borrowers[first_last]] = others[first_last]
-        return lenders
-
-
-def joined_links(issues: Ids, prs: Ids, mentions: Ids) -> Ids:
-    """Closing links and mentions ``[m, 2]`` as the pairs that `Best` takes.
-
-    >>> joined_links(np.array([0]), np.array([2]), np.array([[1, 2]])).tolist()
-    [[0, 2], [1, 2]]
-    """
-    return np.concatenate([np.stack([issues, prs], axis=1), mentions])
-
 
 class _Question(NamedTuple):
     """A query: its text, and what is embedded of it with the vectors ``[t, d]``.
@@ -415,77 +370,7 @@ class _Question(NamedTuple):
     vectors: Vectors
 
 
-def _linked(
-    place: _Places, links: npt.NDArray[np.integer], prs: int
-) -> tuple[_Places, _Places, _Places]:
-    """Places of PRs that have links, where each one's neighbours start, and the neighbours."""
-    links = links.reshape(-1, 2)
-    if links.size and not (links.min() >= 0 and links.max() < len(place)):
-        raise InputError(f"Best: links name nodes outside 0 … {len(place) - 1}")
-    pairs = place[links.astype(np.int64)]
-    both = np.concatenate([pairs, pairs[:, ::-1]])
-    both = both[(both[:, 0] < prs) & (both[:, 0] != both[:, 1])]
-    # One number a pair: sorted ten times faster than rows are.
-    keys = np.unique(both[:, 0] * len(place) + both[:, 1])
-    borrowers, lenders = np.divmod(keys, max(1, len(place)))
-    linked, starts = np.unique(borrowers, return_index=True)
-    return linked, starts, lenders
-
-
-def _meaning(cosines: _Floats, prs: int, gone: _Places) -> _Floats:
-    """How near in meaning each node is ``[q, n]``, from *cosines* ``[t, q, n]``, overwritten.
-
-    Of the nodes the first *prs* are PRs; *gone* ``[q]`` do not exist.
-    """
-    meaning: _Floats = cosines[-1]
-    for kind, missing in _kinds(cosines.shape[2], prs, gone):
-        for scores in cosines[:, :, kind]:
-            _standardize(scores, missing)
-        if len(cosines) > 1:
-            meaning[:, kind] += TITLE_WEIGHT * cosines[0][:, kind]
-    return meaning
-
-
-def _evidence(meaning: _Floats, words: _Floats, prs: int, gone: _Places) -> _Floats:
-    """How well each node fits ``[q, n]``, in standard deviations; -inf for the node that is gone.
-
-    *meaning* and *words* ``[q, n]`` are overwritten.
-    """
-    for kind, missing in _kinds(meaning.shape[1], prs, gone):
-        _standardize(words[:, kind], missing)
-        meaning[:, kind] += WORDS_WEIGHT * words[:, kind]
-        _standardize(meaning[:, kind], missing)
-    rows = np.flatnonzero(gone >= 0)
-    meaning[rows, gone[rows]] = -np.inf
-    return meaning
-
-
-def _kinds(nodes: int, prs: int, gone: _Places) -> Iterator[tuple[slice, tuple[_Places, _Places]]]:
-    """Where PRs and issues lie, with the rows and columns in there that do not count."""
-    for kind in (slice(0, prs), slice(prs, nodes)):
-        inside = np.flatnonzero((gone >= kind.start) & (gone < kind.stop))
-        yield kind, (inside, gone[inside] - kind.start)
-
-
-def _standardize(values: _Floats, missing: tuple[_Places, _Places]) -> None:
-    """Make each row standard scores, in place; all 0 where there is nothing to tell apart.
-
-    *missing* are the rows and columns of values that do not count.
-    """
-    counts = np.full(len(values), values.shape[1])
-    counts[missing[0]] -= 1
-    counts = np.maximum(counts, 1)
-    totals = values.sum(axis=1)
-    totals[missing[0]] -= values[missing]
-    values -= (totals / counts)[:, np.newaxis]
-    squares = np.einsum("qn,qn->q", values, values)
-    squares[missing[0]] -= values[missing] ** 2
-    deviations = np.sqrt(np.maximum(squares, 0) / counts)
-    known = deviations > _LEAST_DEVIATION
-    values *= np.divide(1, deviations, out=np.zeros_like(deviations), where=known)[:, np.newaxis]
-
-
-def _best(scores: _Floats, k: int) -> _Places:
+def _best(scores: Floats, k: int) -> Places:
     """Places of the *k* best finite scores: higher first, then lower place."""
     if k < len(scores):
         least = np.partition(scores, len(scores) - k)[len(scores) - k]

@@ -56,9 +56,9 @@ class Index:
             Strings(arrays["term_bytes"], arrays["term_ends"]), arrays["term_numbers"]
         )
         if self.manifest.ranked_by == EVIDENCE_ARM:
-            from fastrecall.search.best import joined_links
             from fastrecall.search.best_parts import BestParts
             from fastrecall.search.index.by_evidence import ByEvidence
+            from fastrecall.search.lending import joined_links
 
             return ByEvidence(
                 BestParts(arrays["vectors"], lists),
