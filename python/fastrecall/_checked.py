@@ -54,9 +54,9 @@ def write_manifest(path: Path, document: Mapping[str, Any]) -> None:
         CacheError: the folder cannot be written.
     """
     proven = {"sha256": digest_of(document), **document}
-    text = _json.encodable(json.dumps(proven, indent=1, ensure_ascii=False))
     with atomic_write(path) as file:
-        file.write(f"{text}\n")
+        json.dump(proven, file, indent=1, ensure_ascii=False)
+        file.write("\n")
 
 
 def sealed(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections.abc
 import contextlib
 import json
-import re
 import sys
 import types
 from collections.abc import Hashable
@@ -30,15 +29,6 @@ def loads(text: str | bytes | bytearray) -> Any:
         return json.loads(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-
-
-def encodable(text: str) -> str:
-    r"""JSON text as UTF-8 can hold it: what is no Unicode, as in names of files, is escaped.
-
-    >>> encodable('"caf\udce9"') == r'"caf\udce9"'
-    True
-    """
-    return re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def as_instance(kind: type[_Class], value: object) -> _Class:

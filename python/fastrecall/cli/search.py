@@ -11,9 +11,9 @@ import click
 
 from fastrecall._visible import visible, visible_lines
 from fastrecall.cli._config import config_file
+from fastrecall.cli._hints import index_command
 from fastrecall.cli._kinds import Place
 from fastrecall.cli._output import print_json
-from fastrecall.cli.serve import index_command
 from fastrecall.errors import InputError
 
 if TYPE_CHECKING:

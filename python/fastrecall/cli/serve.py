@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import signal
 import threading
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fastrecall.cli._hints import index_command
 from fastrecall.cli._kinds import Place
 from fastrecall.cli._options import stack
 
@@ -91,13 +91,3 @@ def open_memory(
         raise CacheError(f"there is no index to serve; build it first: {command}")
     folder = Path(memory_path) if memory_path else memory_folder(corpus)
     return ProjectMemory(index, folder, model=model)
-
-
-def index_command(corpus: str | None, index_path: str | None = None) -> str:
-    """The command that writes the index of a corpus, as it can be pasted.
-
-    >>> index_command("my corpus", "ix")
-    "fastrecall index 'my corpus' --out ix"
-    """
-    place = "" if index_path is None else f" --out {shlex.quote(index_path)}"
-    return f"fastrecall index {shlex.quote(corpus) if corpus else 'CORPUS'}{place}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ class Record(Mapping[str, Any]):
                 else:
                     body = _dumps(value)
                 parts.append(f"{_dumps(key)}: {body}")
-        return _json.encodable("{\n" + ",\n".join(parts) + "\n}\n")
+        return _encodable("{\n" + ",\n".join(parts) + "\n}\n")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the document to *path*; the file appears whole or not at all."""
@@ -126,6 +127,15 @@ class Record(Mapping[str, Any]):
         """How *other* differs from this record; see `fastrecall.study.compare.compare`."""
         with whole(self, other):
             return compare(self, other, anyway=anyway)
+
+
+def _encodable(text: str) -> str:
+    r"""JSON text that UTF-8 can hold: half a character, as in names of files, is escaped.
+
+    >>> _encodable('"caf\udce9"') == r'"caf\udce9"'
+    True
+    """
+    return re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _digest(data: Mapping[str, Any]) -> str:
